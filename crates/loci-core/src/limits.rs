@@ -1,0 +1,43 @@
+//! Every limit that a caller can meet, once.
+
+/// Bytes of UTF-8 in the content of one memory.
+pub const CONTENT_BYTES_MAX: usize = 1 << 20;
+/// Characters in a title or a name (project, subject, key).
+pub const NAME_CHARACTERS_MAX: usize = 256;
+/// Tags of one memory.
+pub const TAGS_MAX: usize = 128;
+/// Bytes of UTF-8 in one tag.
+pub const TAG_BYTES_MAX: usize = 128;
+/// Bytes of UTF-8 in a search query.
+pub const QUERY_BYTES_MAX: usize = 64 << 10;
+/// Bytes of UTF-8 in an id that a caller names.
+pub const ID_BYTES_MAX: usize = 512;
+/// Results of one search; a larger number clamps to it.
+pub const RECALL_RESULTS_MAX: usize = 100;
+/// Records of one listing; a larger number clamps to it.
+pub const LIST_RESULTS_MAX: usize = 1_000;
+/// Bytes of content that one reply may carry.
+pub const REPLY_CONTENT_BYTES_MAX: usize = 32 << 20;
+/// Bytes of one HTTP request body, and of one line on stdio: 1 MiB of content may be 6 MiB of
+/// JSON escapes.
+pub const REQUEST_BYTES_MAX: usize = 8 << 20;
+/// Levels of nesting in a request that are read.
+pub const REQUEST_NESTING_MAX: usize = 128;
+/// Requests of one JSON-RPC batch.
+pub const BATCH_REQUESTS_MAX: usize = 64;
+/// Calls that one process works on at a time; further ones wait.
+pub const CALLS_IN_FLIGHT_MAX: usize = 64;
+/// Values in one answer to a completion request (a limit of the protocol).
+pub const COMPLETION_VALUES_MAX: usize = 100;
+/// Tokens that the bootstrap of one session should not exceed. Going over warns, never cuts.
+pub const BOOTSTRAP_TOKENS_MAX: usize = 30_000;
+/// Days in the longest time to live (100 years).
+pub const TTL_DAYS_MAX: u64 = 36_500;
+/// Seconds that one call may take before its caller is told that it takes too long.
+pub const CALL_SECONDS_MAX: u64 = 60;
+/// Connections that the HTTP server keeps open at a time; further ones wait.
+pub const CONNECTIONS_MAX: usize = 1_024;
+/// Subscriptions to changes that one process serves at a time.
+pub const SUBSCRIPTIONS_MAX: usize = 64;
+/// Resources that one subscription may name.
+pub const SUBSCRIPTION_RESOURCES_MAX: usize = 64;
