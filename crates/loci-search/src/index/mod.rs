@@ -1,0 +1,12 @@
+//! The parts of an index in memory: postings scored by BM25, quantised vectors, and the choice of
+//! the best. They know slots (small numbers for passages) and nothing of memories, filters or
+//! files; a store maps its records to slots and says which slots count.
+
+mod kernel;
+mod postings;
+mod top;
+mod vectors;
+
+pub use postings::{Postings, Statistics};
+pub use top::top;
+pub use vectors::{PreparedQuery, Vectors};

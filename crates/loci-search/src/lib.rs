@@ -1,0 +1,9 @@
+//! Text analysis, passages, ranking, and the index structures: pure functions over slices, with
+//! no clock, no disk and no runtime, so that every store ranks alike and a test needs nothing.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
+
+pub mod analysis;
+pub mod fusion;
+pub mod index;
+pub mod passages;
