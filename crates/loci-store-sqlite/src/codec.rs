@@ -1,0 +1,112 @@
+//! Bytes on disk: the terms and the vector of a passage, and lists of names.
+
+use loci_core::{Error, Term};
+
+use crate::failure::damaged;
+
+/// For each term: its count and the length of its text (both LEB128), then the text.
+pub(crate) fn encode_terms(terms: &[Term]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(terms.iter().map(|term| term.text.len() + 2).sum());
+    for term in terms {
+        write_number(&mut bytes, u64::from(term.count));
+        write_number(&mut bytes, term.text.len() as u64);
+        bytes.extend_from_slice(term.text.as_bytes());
+    }
+    bytes
+}
+
+/// The terms in such bytes, with their counts.
+pub(crate) fn decode_terms(mut bytes: &[u8]) -> Result<Vec<(&str, u32)>, Error> {
+    let mut terms = Vec::with_capacity(bytes.len() / 6);
+    while !bytes.is_empty() {
+        terms.push(read_term(&mut bytes).ok_or_else(damaged)?);
+    }
+    Ok(terms)
+}
+
+fn read_term<'a>(bytes: &mut &'a [u8]) -> Option<(&'a str, u32)> {
+    let count = u32::try_from(read_number(bytes)?).ok()?;
+    let length = usize::try_from(read_number(bytes)?).ok()?;
+    let (text, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some((std::str::from_utf8(text).ok()?, count))
+}
+
+fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn read_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// The components of a vector as bytes.
+pub(crate) fn encode_vector(values: &[i8]) -> Vec<u8> {
+    values.iter().map(|value| value.cast_unsigned()).collect()
+}
+
+/// Puts the components that such bytes hold into `values`.
+pub(crate) fn decode_vector(bytes: &[u8], values: &mut Vec<i8>) {
+    values.clear();
+    values.extend(bytes.iter().map(|byte| byte.cast_signed()));
+}
+
+/// Names as a JSON array.
+pub(crate) fn encode_names(names: &[String]) -> String {
+    serde_json::Value::from(names).to_string()
+}
+
+/// The names in a JSON array.
+pub(crate) fn decode_names(json: &str) -> Result<Vec<String>, Error> {
+    serde_json::from_str(json).map_err(|_| damaged())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn terms_come_back(terms in proptest::collection::vec((".{0,200}", any::<u32>()), 0..20)) {
+            let written: Vec<Term> = terms.into_iter().map(|(text, count)| Term { text, count }).collect();
+            let bytes = encode_terms(&written);
+            let read = decode_terms(&bytes).unwrap();
+            let read: Vec<Term> = read.into_iter().map(|(text, count)| Term { text: text.to_owned(), count }).collect();
+            prop_assert_eq!(read, written);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            let _ = decode_terms(&bytes);
+        }
+
+        #[test]
+        fn vectors_come_back(values in proptest::collection::vec(any::<i8>(), 0..50)) {
+            let mut read = vec![1];
+            decode_vector(&encode_vector(&values), &mut read);
+            prop_assert_eq!(read, values);
+        }
+    }
+
+    #[test]
+    fn names_come_back() {
+        let names = ["a\"b".to_owned(), "\0".to_owned(), String::new(), "日本".to_owned()];
+        assert_eq!(decode_names(&encode_names(&names)).unwrap(), names);
+        assert!(decode_names("{}").is_err());
+    }
+}

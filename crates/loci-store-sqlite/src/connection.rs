@@ -1,0 +1,102 @@
+//! Connections and their settings.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use loci_core::Error;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::failure::{Failure, Result};
+
+/// Settings of every connection. A small page cache keeps an idle process small: what is hot is in
+/// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone.
+const SETTINGS: &str = "PRAGMA synchronous = FULL;
+    PRAGMA fullfsync = ON;
+    PRAGMA checkpoint_fullfsync = ON;
+    PRAGMA cache_size = -1024;
+    PRAGMA journal_size_limit = 16777216;
+    PRAGMA trusted_schema = OFF;";
+/// Statements that a connection keeps prepared.
+const STATEMENTS_CACHED: usize = 48;
+/// Connections that wait for the next read. More are opened while more threads read at once.
+const READERS_IDLE_MAX: usize = 4;
+
+/// The database file and how to connect to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Database {
+    pub(crate) path: PathBuf,
+    pub(crate) busy_timeout: Duration,
+}
+
+impl Database {
+    /// A connection that may write. The file must exist.
+    pub(crate) fn connect(&self) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.busy_timeout(self.busy_timeout)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
+        connection.execute_batch(SETTINGS)?;
+        Ok(connection)
+    }
+
+    /// A connection that only reads.
+    pub(crate) fn connect_reader(&self) -> rusqlite::Result<Connection> {
+        let connection = self.connect()?;
+        connection.execute_batch("PRAGMA query_only = ON")?;
+        Ok(connection)
+    }
+
+    /// Bytes of the database and its log on the disk.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        let bytes = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        bytes(&self.path) + bytes(Path::new(&log))
+    }
+}
+
+/// The connections that read.
+#[derive(Debug)]
+pub(crate) struct Readers {
+    database: Database,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(crate) fn new(database: Database) -> Self {
+        Readers { database, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Reads with a connection of its own. A connection that failed is not used again.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T, Error> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = idle().pop();
+        let connection = match waiting {
+            Some(connection) => connection,
+            None => self.database.connect_reader().map_err(Failure::from)?,
+        };
+        let value = read(&connection)?;
+        let mut idle = idle();
+        if idle.len() < READERS_IDLE_MAX {
+            idle.push(connection);
+        }
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::open::{Options, open};
+
+    #[test]
+    fn a_commit_reaches_the_disk_before_it_returns() {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, writer) = open(folder.path(), Options::default()).unwrap();
+        for connection in [writer, database.connect().unwrap()] {
+            let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
+            let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+            assert_eq!((number("synchronous"), mode.as_str()), (2, "wal"), "2 is FULL");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What went wrong, in words for the person who has to do something about it.
+
+use loci_core::Error;
+use rusqlite::ErrorCode;
+
+/// Why a piece of work did not succeed: the database failed, or the store refuses.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Database(rusqlite::Error),
+    Refused(Error),
+}
+
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Failure::Database(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Refused(error)
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Database(error) => describe(&error),
+            Failure::Refused(error) => error,
+        }
+    }
+}
+
+/// The database's failure for a caller. No message holds a value of a row.
+pub(crate) fn describe(error: &rusqlite::Error) -> Error {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            Error::unavailable("the disk is full: nothing was written; free some space and try again")
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Error::unavailable(
+            "the database cannot be written: its folder or file is read-only; make it writable or choose another \
+             folder with --data",
+        ),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::unavailable(
+            "another process holds the database locked for too long; try again, and look for a loci or sqlite3 \
+             process that does not end",
+        ),
+        Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => Error::unavailable(format!(
+            "the disk that holds the database reports a fault ({error}): nothing was written; check the disk and \
+             try again"
+        )),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(),
+        Some(ErrorCode::OutOfMemory) => Error::unavailable("there is not enough memory for this; try again later"),
+        _ => Error::internal(format!("the database refused a statement ({error}); please report this")),
+    }
+}
+
+/// The database holds something that no version of loci writes.
+pub(crate) fn damaged() -> Error {
+    Error::unavailable("the database is damaged; stop loci, run `loci doctor`, and restore a backup")
+}
+
+/// Whether, after this error, nothing that the connection believes about the file can be trusted.
+pub(crate) fn breaks_connection(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{CannotOpen, DatabaseCorrupt, FileLockingProtocolFailed, NotADatabase, SystemIoFailure};
+    matches!(
+        error.sqlite_error_code(),
+        Some(SystemIoFailure | DatabaseCorrupt | NotADatabase | CannotOpen | FileLockingProtocolFailed)
+    )
+}

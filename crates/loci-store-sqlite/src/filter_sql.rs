@@ -1,0 +1,82 @@
+//! A filter as SQL conditions over `memory AS m`.
+
+use std::fmt::Write;
+
+use loci_core::{CollectionFilter, Filter, Superseded};
+use rusqlite::types::Value;
+
+use crate::codec::encode_names;
+
+/// Conditions and the values of their parameters.
+#[derive(Debug)]
+pub(crate) struct Conditions {
+    /// An expression; it names the memory `m`.
+    pub(crate) sql: String,
+    /// Selects the id of the newest live, readable memory that replaces `m`.
+    pub(crate) successor: String,
+    /// Parameters, with their names.
+    pub(crate) values: Vec<(&'static str, Value)>,
+}
+
+impl Conditions {
+    pub(crate) fn of(filter: &Filter) -> Self {
+        let mut values = vec![
+            (":space", Value::from(filter.space.as_str().to_owned())),
+            (":now", Value::from(filter.live_at.microseconds())),
+        ];
+        let readable = |name: &str| {
+            if filter.reader.everything {
+                return String::new();
+            }
+            format!(" AND ({name}.visibility <> 'private' OR {name}.owner IS NULL OR {name}.owner = :subject)")
+        };
+        let live = |name: &str| format!("({name}.expires_at IS NULL OR {name}.expires_at > :now)");
+        let successors = format!(
+            "FROM memory AS s WHERE s.space = m.space AND s.supersedes = m.id AND {}{}",
+            live("s"),
+            readable("s")
+        );
+        let mut sql = format!("m.space = :space AND {}{}", live("m"), readable("m"));
+        if !filter.reader.everything {
+            values.push((":subject", Value::from(filter.reader.subject.clone())));
+        }
+        narrow(filter, &mut sql, &mut values);
+        if filter.superseded == Superseded::Hide {
+            let _ = write!(sql, " AND NOT EXISTS (SELECT 1 {successors})");
+        }
+        let successor = format!("SELECT s.id {successors} ORDER BY s.created_at DESC, s.id LIMIT 1");
+        Conditions { sql, successor, values }
+    }
+}
+
+/// The conditions that most queries do not have.
+fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Value)>) {
+    let collection = match &filter.collections {
+        CollectionFilter::Any => None,
+        CollectionFilter::Global => Some((" AND m.collection IS NULL", None)),
+        CollectionFilter::AnyNamed => Some((" AND m.collection IS NOT NULL", None)),
+        CollectionFilter::Only(name) => Some((" AND m.collection = :collection", Some(name))),
+        CollectionFilter::GlobalAnd(name) => {
+            Some((" AND (m.collection IS NULL OR m.collection = :collection)", Some(name)))
+        }
+    };
+    if let Some((condition, name)) = collection {
+        sql.push_str(condition);
+        values.extend(name.map(|name| (":collection", Value::from(name.clone()))));
+    }
+    if !filter.sections.is_empty() {
+        sql.push_str(" AND m.section IN (SELECT value FROM json_each(:sections))");
+        values.push((":sections", Value::from(encode_names(&filter.sections))));
+    }
+    if !filter.tags.is_empty() {
+        sql.push_str(
+            " AND NOT EXISTS (SELECT 1 FROM json_each(:tags) AS wanted \
+             WHERE wanted.value NOT IN (SELECT value FROM json_each(m.tags)))",
+        );
+        values.push((":tags", Value::from(encode_names(&filter.tags))));
+    }
+    if let Some(delivery) = filter.delivery {
+        // As a literal, so that the partial index on `bootstrap` can serve.
+        let _ = write!(sql, " AND m.delivery = '{}'", delivery.name());
+    }
+}

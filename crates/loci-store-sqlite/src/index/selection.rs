@@ -1,0 +1,101 @@
+//! A filter as comparisons of integers, tested before anything is scored.
+
+use loci_core::{CollectionFilter, Delivery, Filter, Superseded, Timestamp, Visibility};
+
+use super::names::{Name, Names};
+use super::{Index, NONE, Record, Traits};
+
+/// A compiled filter.
+struct Selection {
+    space: Name,
+    everything: bool,
+    subject: Option<Name>,
+    live_at: Timestamp,
+    collections: Collections,
+    /// None: all.
+    sections: Option<Vec<Name>>,
+    tags: Vec<Name>,
+    delivery: Option<Delivery>,
+}
+
+/// The filter on collections. A name that nothing bears admits nothing.
+enum Collections {
+    Any,
+    Global,
+    AnyNamed,
+    Only(Option<Name>),
+    GlobalAnd(Option<Name>),
+}
+
+impl Selection {
+    /// The filter in numbers; none if it can admit nothing, because nothing bears a name that it
+    /// asks for.
+    fn compile(filter: &Filter, names: &Names) -> Option<Self> {
+        let collections = match &filter.collections {
+            CollectionFilter::Any => Collections::Any,
+            CollectionFilter::Global => Collections::Global,
+            CollectionFilter::AnyNamed => Collections::AnyNamed,
+            CollectionFilter::Only(name) => Collections::Only(names.find(name)),
+            CollectionFilter::GlobalAnd(name) => Collections::GlobalAnd(names.find(name)),
+        };
+        let sections = filter.sections.iter().filter_map(|section| names.find(section)).collect();
+        Some(Selection {
+            space: names.find(filter.space.as_str())?,
+            everything: filter.reader.everything,
+            subject: filter.reader.subject.as_deref().and_then(|subject| names.find(subject)),
+            live_at: filter.live_at,
+            collections,
+            sections: (!filter.sections.is_empty()).then_some(sections),
+            tags: filter.tags.iter().map(|tag| names.find(tag)).collect::<Option<_>>()?,
+            delivery: filter.delivery,
+        })
+    }
+
+    /// Whether the caller may know of it at all: that much is asked of a successor, too.
+    fn is_live_and_readable(&self, memory: &Traits) -> bool {
+        memory.space == Some(self.space)
+            && memory.expires_at > self.live_at
+            && (self.everything
+                || memory.visibility != Visibility::Private
+                || memory.owner.is_none()
+                || memory.owner == self.subject)
+    }
+
+    fn admits(&self, memory: &Traits, record: Option<&Record>) -> bool {
+        let collection = match (&self.collections, memory.collection) {
+            (Collections::Any, _)
+            | (Collections::Global | Collections::GlobalAnd(_), None)
+            | (Collections::AnyNamed, Some(_)) => true,
+            (Collections::Only(name) | Collections::GlobalAnd(name), Some(collection)) => *name == Some(collection),
+            _ => false,
+        };
+        collection
+            && self.sections.as_ref().is_none_or(|sections| sections.contains(&memory.section))
+            && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
+            && (self.tags.is_empty()
+                || record.is_some_and(|record| self.tags.iter().all(|tag| record.tags.contains(tag))))
+    }
+}
+
+impl Index {
+    /// Which memories the filter admits, by number.
+    pub(super) fn admitted(&self, filter: &Filter) -> Vec<bool> {
+        let mut admitted = vec![false; self.traits.len()];
+        let Some(selection) = Selection::compile(filter, &self.names) else { return admitted };
+        let mut replaced = Vec::new();
+        for ((memory, record), admitted) in self.traits.iter().zip(&self.records).zip(&mut admitted) {
+            if selection.is_live_and_readable(memory) {
+                *admitted = selection.admits(memory, record.as_ref());
+                if memory.replaces != NONE {
+                    replaced.push(memory.replaces);
+                }
+            }
+        }
+        if filter.superseded == Superseded::Hide {
+            for number in replaced {
+                admitted[number as usize] = false;
+            }
+        }
+        admitted
+    }
+}

@@ -1,0 +1,31 @@
+//! The SQLite store: one file that any number of threads and processes read and write at once.
+//!
+//! The database is the truth. One thread owns the connection that writes and puts the batches that
+//! wait into one commit, hence one flush of the disk; a small pool of connections reads. For search
+//! a process keeps an index in memory, which it loads at the first search and then keeps current by
+//! following the `change` table.
+//!
+//! Never here: what a memory means, which dialect asks, how results are ranked.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
+
+mod cache;
+mod codec;
+mod connection;
+mod doctor;
+mod failure;
+mod filter_sql;
+mod folder;
+mod index;
+mod mounts;
+mod open;
+mod read;
+mod row;
+mod schema;
+mod store;
+mod tokens;
+mod write;
+mod writer;
+
+pub use open::{OpenError, Options};
+pub use store::SqliteStore;

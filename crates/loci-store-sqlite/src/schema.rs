@@ -1,0 +1,51 @@
+//! The versions of the schema and the way from one to the next.
+
+use refinery::{Migration, Runner};
+use rusqlite::Connection;
+
+/// "loci" in ASCII, in the header of every database of ours.
+pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
+
+/// Every migration that was ever released, oldest first. Each sets `user_version` to its own
+/// number, so that one look tells whether there is anything to do.
+const MIGRATIONS: [(&str, &str); 1] = [("V1__memories", include_str!("../migrations/V1__memories.sql"))];
+
+/// The version that this build reads and writes.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Every migration, for refinery.
+pub(crate) fn migrations() -> Result<Vec<Migration>, refinery::Error> {
+    MIGRATIONS.iter().map(|(name, sql)| Migration::unapplied(name, sql)).collect()
+}
+
+/// What the header says: the application and the version of its schema.
+pub(crate) fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let read = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
+    Ok((read("application_id")?, read("user_version")?))
+}
+
+/// Whether nobody has put a table into the database yet; the list of migrations, which a creation
+/// that was cut off may leave, does not count.
+pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master WHERE tbl_name <> 'refinery_schema_history')";
+    connection.query_row(sql, [], |row| row.get(0))
+}
+
+/// Brings the database to the last of the migrations, in one transaction.
+pub(crate) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), refinery::Error> {
+    Runner::new(migrations).set_grouped(true).run(connection).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_migration_sets_the_version_and_marks_the_file() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        assert!(is_empty(&connection).unwrap());
+        migrate(&mut connection, &migrations().unwrap()).unwrap();
+        assert_eq!(identity(&connection).unwrap(), (APPLICATION_ID, VERSION));
+        assert!(!is_empty(&connection).unwrap());
+    }
+}

@@ -1,0 +1,91 @@
+//! The index in memory is the same, however it came about.
+
+use loci_core::{CandidateQuery, Candidates, Filter, ModelId, QueryVector, Store, Superseded};
+use loci_store_sqlite::SqliteStore;
+use loci_testkit::Random;
+use loci_testkit::contract::{agrees_with_the_naive_store, filter, memory, passage, put, replace};
+use rusqlite::Connection;
+
+use crate::{open, search};
+
+#[test]
+fn an_index_kept_current_equals_one_loaded_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = open(folder.path());
+    agrees_with_the_naive_store(&kept, 4_711, 150);
+    let loaded = open(folder.path());
+    let mut random = Random::new(4_712);
+    for superseded in [Superseded::Hide, Superseded::Show] {
+        let filter = Filter { superseded, ..filter() };
+        for model in ["first", "second"] {
+            let values = (0..24).map(|_| random.signed_unit()).collect();
+            let vector = QueryVector { model: ModelId::new(model), values };
+            let terms = ["ant".to_owned(), "猫".to_owned(), "fox".to_owned()];
+            for limit in [1, 3, 100] {
+                let query = CandidateQuery { filter: &filter, terms: &terms, vector: Some(&vector), limit };
+                assert_eq!(sorted(&kept, &query), sorted(&loaded, &query));
+            }
+        }
+    }
+}
+
+fn sorted(store: &SqliteStore, query: &CandidateQuery<'_>) -> Candidates {
+    let mut found = store.candidates(query).unwrap();
+    found.hits.sort_by(|left, right| left.id.cmp(&right.id));
+    found
+}
+
+#[test]
+fn an_index_survives_many_changes_of_one_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let mut changing = memory("changing");
+    store.commit(put(&changing, vec![passage("first word")])).unwrap();
+    store.commit(put(&memory("steady"), vec![passage("steady word")])).unwrap();
+    for number in 0..1_500 {
+        changing.revision += 1;
+        let mut batch = replace(&changing, Some(vec![passage("x"); 3]));
+        changing.revision += 1;
+        batch.changes.extend(replace(&changing, Some(vec![passage(&format!("n{number} word")); 8])).changes);
+        store.commit(batch).unwrap();
+        assert_eq!(search(&store, &filter(), &format!("n{number}")), std::slice::from_ref(&changing.id));
+    }
+    assert_eq!(search(&store, &filter(), "x"), []);
+    assert_eq!(search(&store, &filter(), "word").len(), 2);
+    let size = store.size().unwrap();
+    assert_eq!(size.passages, 9);
+    assert!(size.index_bytes > 0 && size.index_bytes < 200_000, "dead passages go: {size:?}");
+}
+
+#[test]
+fn a_process_that_fell_behind_the_change_log_loads_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, behind) = (open(folder.path()), open(folder.path()));
+    writer.commit(put(&memory("a"), vec![passage("word")])).unwrap();
+    assert_eq!(search(&behind, &filter(), "word").len(), 1);
+    for id in ["b", "c", "d"] {
+        writer.commit(put(&memory(id), vec![passage("word")])).unwrap();
+    }
+    let database = Connection::open(folder.path().join("loci.db")).unwrap();
+    database.execute("DELETE FROM change WHERE number < (SELECT max(number) FROM change)", []).unwrap();
+    assert_eq!(search(&behind, &filter(), "word").len(), 4);
+    writer.commit(put(&memory("e"), vec![passage("word")])).unwrap();
+    assert_eq!(search(&behind, &filter(), "word").len(), 5);
+}
+
+#[test]
+fn the_change_log_stays_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    store.commit(put(&memory("a"), vec![passage("word")])).unwrap();
+    let database = Connection::open(folder.path().join("loci.db")).unwrap();
+    let grow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+        INSERT INTO change (memory) SELECT 1 FROM n";
+    database.execute(grow, []).unwrap();
+    let version = store.version().unwrap();
+    assert_eq!(store.sweep(filter().live_at, 10), Ok(0));
+    let rows: i64 = database.query_row("SELECT count(*) FROM change", [], |row| row.get(0)).unwrap();
+    assert!(rows <= 10_000, "{rows}");
+    assert_eq!(store.version(), Ok(version));
+    assert_eq!(search(&store, &filter(), "word").len(), 1);
+}

@@ -1,0 +1,41 @@
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use loci_core::{Clock, Timestamp};
+
+/// A clock that stands still until a test moves it.
+#[derive(Debug)]
+pub struct FixedClock {
+    microseconds: AtomicI64,
+}
+
+impl FixedClock {
+    /// A clock that shows `now`.
+    pub fn new(now: Timestamp) -> Self {
+        FixedClock { microseconds: AtomicI64::new(now.microseconds()) }
+    }
+
+    /// Makes it show `now`, which may be earlier than before.
+    pub fn set(&self, now: Timestamp) {
+        self.microseconds.store(now.microseconds(), Ordering::SeqCst);
+    }
+
+    /// Moves it by a number of seconds and returns what it shows then.
+    pub fn advance(&self, seconds: i64) -> Timestamp {
+        let now = self.now().plus_seconds(seconds);
+        self.set(now);
+        now
+    }
+}
+
+impl Default for FixedClock {
+    /// A clock that shows 2026-01-01T00:00:00Z.
+    fn default() -> Self {
+        FixedClock::new(Timestamp::from_microseconds(1_767_225_600_000_000))
+    }
+}
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_microseconds(self.microseconds.load(Ordering::SeqCst))
+    }
+}

@@ -1,0 +1,109 @@
+//! The promises that every store keeps: one function for each, which panics where it is broken.
+//!
+//! A store's tests write `loci_testkit::store_contract!(expression)`, where the expression makes a
+//! fresh empty store, or `store_contract!(setup, |place| expression)`; that gives one test for each
+//! promise.
+
+mod examples;
+mod model;
+mod reading;
+mod searching;
+mod tokens;
+mod writing;
+
+use loci_core::{Store, TokenStore};
+
+pub use examples::{filter, memory, passage, put, reader, replace};
+pub use model::agrees_with_the_naive_store;
+
+/// What the suite needs of a store.
+pub trait StoreAndTokens: Store + TokenStore {}
+
+impl<S: Store + TokenStore> StoreAndTokens for S {}
+
+/// Makes a fresh, empty store.
+pub type MakeStore<'a> = &'a dyn Fn() -> Box<dyn StoreAndTokens>;
+
+/// One promise.
+pub type Promise = fn(MakeStore<'_>);
+
+macro_rules! promises {
+    ($($module:ident: $($promise:ident),+;)+) => {
+        /// Every promise with its name.
+        pub static PROMISES: &[(&str, Promise)] = &[$($((stringify!($promise), $module::$promise)),+),+];
+
+        /// Makes a test of each promise for the store that the expression makes. What the first of
+        /// two expressions gives, a folder for one, lives as long as the test and is handed to the
+        /// second.
+        #[macro_export]
+        macro_rules! store_contract {
+            ($make:expr) => {
+                $crate::store_contract!((), |()| $make);
+            };
+            ($setup:expr, |$place:pat_param| $make:expr) => {
+                $($(
+                    #[test]
+                    fn $promise() {
+                        let place = $setup;
+                        $crate::contract::keep(stringify!($promise), &|| {
+                            let $place = &place;
+                            Box::new($make)
+                        });
+                    }
+                )+)+
+            };
+        }
+    };
+}
+
+promises! {
+    writing:
+        what_is_put_comes_back_byte_for_byte,
+        an_id_is_taken_once,
+        a_lost_update_is_a_conflict,
+        a_batch_happens_whole_or_not_at_all,
+        changes_of_a_batch_see_the_ones_before,
+        a_put_without_passages_keeps_content_and_passages,
+        a_deleted_memory_is_gone,
+        an_embedding_counts_for_its_revision_alone,
+        a_sweep_removes_what_expired_first,
+        the_version_grows_with_every_change,
+        the_size_counts_what_is_there,
+        concurrent_writers_lose_nothing;
+    reading:
+        an_expired_memory_leaves_lists_but_not_get,
+        the_access_rule_holds_in_every_read,
+        every_condition_of_a_filter_holds,
+        a_successor_hides_what_it_replaces,
+        superseded_by_names_the_newest_successor,
+        lists_come_newest_first_in_pages,
+        tallies_come_by_place,
+        spaces_are_apart;
+    searching:
+        words_are_scored_by_bm25_over_what_the_filter_admits,
+        meaning_is_scored_by_cosine_of_the_same_model,
+        both_halves_are_united_and_limited,
+        ties_break_by_id_and_by_position,
+        a_query_of_nothing_finds_nothing,
+        every_write_is_found_by_the_next_search,
+        memories_without_a_vector_are_named;
+    tokens:
+        a_token_comes_back_as_it_was_added,
+        a_token_is_added_once,
+        a_revocation_keeps_its_first_moment;
+    model:
+        random_operations_agree_with_the_naive_store;
+}
+
+/// Checks the promise with that name.
+pub fn keep(name: &str, make: MakeStore<'_>) {
+    let (_, promise) = PROMISES.iter().find(|(promise, _)| *promise == name).expect("the promise is in the list");
+    promise(make);
+}
+
+/// Checks every promise.
+pub fn run(make: MakeStore<'_>) {
+    for (_, promise) in PROMISES {
+        promise(make);
+    }
+}

@@ -1,0 +1,98 @@
+use loci_core::{Embedder, Error, ModelId, Result, Vector};
+
+/// An embedder without a model: every word adds one to the component that its hash names, and the
+/// sum is made a unit vector. Texts are near each other as far as they share words.
+#[derive(Debug)]
+pub struct HashingEmbedder {
+    model: ModelId,
+    dimensions: usize,
+}
+
+impl HashingEmbedder {
+    /// An embedder of vectors with that many components, at least 1.
+    pub fn new(dimensions: usize) -> Self {
+        let dimensions = dimensions.max(1);
+        HashingEmbedder { model: ModelId::new(format!("hashing-{dimensions}")), dimensions }
+    }
+
+    /// The vector of one text; the zero vector for a text without words.
+    pub fn vector(&self, text: &str) -> Vec<f32> {
+        let mut values = vec![0.0_f32; self.dimensions];
+        for word in text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            let component = fnv(&word.to_lowercase()) % self.dimensions as u64;
+            values[component as usize] += 1.0;
+        }
+        let norm = values.iter().map(|value| value * value).sum::<f32>().sqrt();
+        if norm > 0.0 {
+            for value in &mut values {
+                *value /= norm;
+            }
+        }
+        values
+    }
+}
+
+impl Default for HashingEmbedder {
+    /// 384 components, like the model that is shipped.
+    fn default() -> Self {
+        HashingEmbedder::new(384)
+    }
+}
+
+impl Embedder for HashingEmbedder {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        Ok(texts.iter().map(|text| self.vector(text)).collect())
+    }
+}
+
+/// An embedder whose model never answers.
+#[derive(Debug)]
+pub struct FailingEmbedder {
+    model: ModelId,
+}
+
+impl Default for FailingEmbedder {
+    fn default() -> Self {
+        FailingEmbedder { model: ModelId::new("failing") }
+    }
+}
+
+impl Embedder for FailingEmbedder {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn embed(&self, _texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        Err(Error::unavailable("the model `failing` never answers; it stands in for one that is missing"))
+    }
+}
+
+/// A vector as a store keeps it: the largest component becomes 127 steps.
+pub fn quantise(model: &ModelId, values: &[f32]) -> Vector {
+    let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+    let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
+    let values = values.iter().map(|value| (value / scale).round() as i8).collect();
+    Vector { model: model.clone(), scale, values }
+}
+
+fn fnv(word: &str) -> u64 {
+    word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_with_the_same_words_have_the_same_unit_vector() {
+        let embedder = HashingEmbedder::new(64);
+        let vectors = embedder.embed(&["Green tea, please", "tea green PLEASE"]).expect("hashing cannot fail");
+        assert_eq!(vectors[0], vectors[1]);
+        let norm: f32 = vectors[0].iter().map(|value| value * value).sum();
+        assert!((norm - 1.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,19 @@
+//! What tests of several crates share: a clock that tests move, embedders that need no model, the
+//! naive store, and the suite of promises that every store must keep.
+//!
+//! The naive store is the model that other stores are compared with, so it is linear and obvious
+//! on purpose. Nothing here is part of the product.
+
+#![expect(clippy::missing_panics_doc, reason = "panicking is how a test says that a promise is broken")]
+
+mod clock;
+pub mod contract;
+mod embedder;
+mod naive_search;
+mod naive_store;
+mod random;
+
+pub use clock::FixedClock;
+pub use embedder::{FailingEmbedder, HashingEmbedder, quantise};
+pub use naive_store::NaiveStore;
+pub use random::Random;
