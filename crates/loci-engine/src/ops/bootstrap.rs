@@ -1,0 +1,112 @@
+//! What an agent reads at the start of a session.
+
+use loci_core::{Caller, CollectionFilter, Delivery, Memory, Page, Result, limits};
+
+use crate::Engine;
+use crate::tokens::estimated_tokens;
+
+/// Headings of the document in their order, by section. Other sections follow under their own
+/// names.
+const HEADINGS: [(&str, &str); 6] = [
+    ("bootstrap", "Directives"),
+    ("rule", "Rules"),
+    ("feedback", "Feedback"),
+    ("decision", "Decisions"),
+    ("fact", "Facts"),
+    ("context", "Context"),
+];
+
+/// The document for a session start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bootstrap {
+    /// Markdown, every memory whole; empty if there is none.
+    pub markdown: String,
+    /// Memories in it.
+    pub memories: usize,
+    /// Its estimated tokens.
+    pub tokens: usize,
+}
+
+impl Bootstrap {
+    /// Whether it takes more of the conversation than it should.
+    pub fn is_over_budget(&self) -> bool {
+        self.tokens > limits::BOOTSTRAP_TOKENS_MAX
+    }
+}
+
+impl Engine {
+    /// The memories that every session should begin with: the global ones, then the project's.
+    /// Nothing is ever cut; the last line says how large it is, and warns when it is over the
+    /// budget of [`limits::BOOTSTRAP_TOKENS_MAX`] tokens.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn bootstrap(&self, caller: &Caller, project: Option<&str>) -> Result<Bootstrap> {
+        let mut markdown = String::new();
+        let global = self.bootstrap_memories(caller, CollectionFilter::Global)?;
+        let mut memories = global.len();
+        write_part(&mut markdown, "Global", &global);
+        if let Some(project) = project {
+            let own = self.bootstrap_memories(caller, CollectionFilter::Only(project.to_owned()))?;
+            memories += own.len();
+            write_part(&mut markdown, &format!("Project {project}"), &own);
+        }
+        if memories == 0 {
+            return Ok(Bootstrap { markdown, memories, tokens: 0 });
+        }
+        let tokens = estimated_tokens(&markdown);
+        let budget = limits::BOOTSTRAP_TOKENS_MAX;
+        let noun = if memories == 1 { "memory" } else { "memories" };
+        markdown.push_str(&format!("---\n\n{memories} {noun}, about {tokens} of {budget} tokens."));
+        if tokens > budget {
+            markdown.push_str(" **Over budget:** shorten or remove some bootstrap memories.");
+        }
+        markdown.push('\n');
+        Ok(Bootstrap { markdown, memories, tokens })
+    }
+
+    fn bootstrap_memories(&self, caller: &Caller, collections: CollectionFilter) -> Result<Vec<Memory>> {
+        let mut filter = self.filter(caller, collections);
+        filter.delivery = Some(Delivery::Bootstrap);
+        filter.superseded = loci_core::Superseded::Hide;
+        let mut memories = Vec::new();
+        loop {
+            let page = Page { offset: memories.len(), limit: limits::LIST_RESULTS_MAX };
+            let part = self.store.list(&filter, page)?;
+            let is_last = part.len() < page.limit;
+            memories.extend(part);
+            if is_last {
+                break;
+            }
+        }
+        // Oldest first: a document that grows at its end stays readable.
+        memories.sort_by(|a, b| a.created_at.cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
+        Ok(memories)
+    }
+}
+
+/// Writes one part, grouped by section.
+fn write_part(markdown: &mut String, title: &str, memories: &[Memory]) {
+    if memories.is_empty() {
+        return;
+    }
+    markdown.push_str(&format!("# {title}\n\n"));
+    let mut others: Vec<&str> = memories.iter().map(|memory| memory.place.section.as_str()).collect();
+    others.retain(|section| HEADINGS.iter().all(|(known, _)| known != section));
+    others.sort_unstable();
+    others.dedup();
+    let headings = HEADINGS.into_iter().chain(others.into_iter().map(|section| (section, section)));
+    for (section, heading) in headings {
+        let mut group = memories.iter().filter(|memory| memory.place.section == section).peekable();
+        if group.peek().is_none() {
+            continue;
+        }
+        markdown.push_str(&format!("## {heading}\n\n"));
+        for memory in group {
+            // Lines after the first are indented, so that a text of several lines stays one item.
+            let text = memory.content.trim_end().replace('\n', "\n  ");
+            markdown.push_str(&format!("- {text}\n"));
+        }
+        markdown.push('\n');
+    }
+}

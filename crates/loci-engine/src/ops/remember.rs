@@ -1,0 +1,213 @@
+//! Storing a memory.
+
+use loci_core::{
+    Batch, Caller, CandidateQuery, Change, CollectionFilter, Delivery, Error, Expect, Memory, MemoryId, Passage, Place,
+    QueryVector, Result, Superseded, Visibility,
+};
+use uuid::Uuid;
+
+use crate::engine::retry;
+use crate::{Engine, SearchMode, check};
+
+/// Passages that are embedded before the write is acknowledged. Longer content is found by its
+/// words at once and embedded in the background.
+pub(crate) const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 16;
+/// The weight of a memory that another one replaces.
+const SUPERSEDED_WEIGHT: f64 = 0.1;
+
+/// A memory to store.
+#[derive(Debug, Clone)]
+pub struct Remember {
+    /// The text, stored byte for byte.
+    pub content: String,
+    /// Project, conversation or wing; none is global.
+    pub collection: Option<String>,
+    /// Type, category or room; none is the kind.
+    pub section: Option<String>,
+    /// What it is.
+    pub kind: String,
+    /// Labels; repeated ones count once.
+    pub tags: Vec<String>,
+    /// Confidence or priority, 0 to 1.
+    pub weight: f64,
+    /// Whether every session start reads it.
+    pub delivery: Delivery,
+    /// Who else may read and write it.
+    pub visibility: Visibility,
+    /// Seconds until it vanishes; never, if none.
+    pub ttl_seconds: Option<u64>,
+    /// The memory that it replaces.
+    pub supersedes: Option<MemoryId>,
+    /// Which existing memories to compare it with, before it is stored.
+    pub similar: Option<SimilarQuery>,
+}
+
+/// Which existing memories to compare a new one with.
+#[derive(Debug, Clone)]
+pub struct SimilarQuery {
+    /// Where to look.
+    pub collections: CollectionFilter,
+    /// How many to report at most.
+    pub limit: usize,
+    /// The lowest cosine that counts as similar.
+    pub cosine_min: f32,
+}
+
+/// A memory near a new one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Similar {
+    /// The existing memory.
+    pub memory: Memory,
+    /// Cosine of the two.
+    pub cosine: f32,
+}
+
+/// Whether search by meaning already finds a memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Embedding {
+    /// It does.
+    Done,
+    /// Not yet: found by words alone until the background has embedded it, for this reason.
+    Pending(String),
+}
+
+/// The outcome: durable when this exists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remembered {
+    /// The memory as stored.
+    pub memory: Memory,
+    /// Similar memories that were there before, nearest first.
+    pub similar: Vec<Similar>,
+    /// Whether search by meaning already finds it.
+    pub embedding: Embedding,
+}
+
+impl Engine {
+    /// Stores a memory. With `supersedes`, the old one's weight falls to 0.1 in the same
+    /// transaction.
+    ///
+    /// # Errors
+    /// `invalid_argument` or `too_large` if an argument is out of its limits; `not_found` if
+    /// the superseded memory is not there to be read, `forbidden` if it may not be changed;
+    /// `unavailable` if the store cannot be written. Then nothing was stored.
+    pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
+        check_request(&request)?;
+        if let Some(old) = &request.supersedes {
+            self.writable(caller, old)?;
+        }
+        let mut tags: Vec<String> = Vec::new();
+        for tag in request.tags {
+            if !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        let mut passages = Engine::passages(&request.content, &tags);
+        let (embedding, vector) = self.embed_at_once(&request.content, &mut passages);
+        let similar = match (&request.similar, &vector) {
+            (Some(query), Some(vector)) => self.similar(caller, query, vector, request.supersedes.as_ref())?,
+            _ => Vec::new(),
+        };
+        let now = self.now();
+        let memory = Memory {
+            space: caller.space.clone(),
+            id: MemoryId::new(Uuid::now_v7().to_string()),
+            place: Place {
+                collection: request.collection,
+                section: request.section.unwrap_or_else(|| request.kind.clone()),
+            },
+            content: request.content,
+            kind: request.kind,
+            tags,
+            weight: request.weight,
+            delivery: request.delivery,
+            owner: caller.principal.subject.clone(),
+            visibility: request.visibility,
+            supersedes: request.supersedes,
+            superseded_by: None,
+            expires_at: request.ttl_seconds.map(|seconds| now.plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX))),
+            created_at: now,
+            updated_at: now,
+            revision: 1,
+        };
+        retry(|| self.commit_new(caller, &memory, &passages))?;
+        Ok(Remembered { memory, similar, embedding })
+    }
+
+    fn commit_new(&self, caller: &Caller, memory: &Memory, passages: &[Passage]) -> Result<()> {
+        let mut changes = Vec::with_capacity(2);
+        if let Some(old) = &memory.supersedes {
+            let mut old = self.writable(caller, old)?;
+            let expect = Expect::Revision(old.revision);
+            old.weight = old.weight.min(SUPERSEDED_WEIGHT);
+            old.revision += 1;
+            changes.push(Change::Put { memory: Box::new(old), passages: None, expect });
+        }
+        changes.push(Change::Put {
+            memory: Box::new(memory.clone()),
+            passages: Some(passages.to_vec()),
+            expect: Expect::Absent,
+        });
+        self.store.commit(Batch { space: caller.space.clone(), changes })
+    }
+
+    /// Embeds what can be embedded before the acknowledgement. A model that does not answer never
+    /// costs the memory: it is stored with its words, and the reply says so.
+    pub(crate) fn embed_at_once(&self, content: &str, passages: &mut [Passage]) -> (Embedding, Option<QueryVector>) {
+        if self.search_mode == SearchMode::Words {
+            return (Embedding::Done, None);
+        }
+        if passages.len() > PASSAGES_EMBEDDED_AT_ONCE_MAX {
+            let reason = format!("it is long ({} passages) and is being embedded in the background", passages.len());
+            return (Embedding::Pending(reason), None);
+        }
+        match self.embed(content, passages) {
+            Ok(vector) => (Embedding::Done, vector),
+            Err(error) => {
+                tracing::warn!(%error, "a memory is stored without its embedding");
+                (Embedding::Pending(error.message), None)
+            }
+        }
+    }
+
+    fn similar(
+        &self,
+        caller: &Caller,
+        query: &SimilarQuery,
+        vector: &QueryVector,
+        except: Option<&MemoryId>,
+    ) -> Result<Vec<Similar>> {
+        let mut filter = self.filter(caller, query.collections.clone());
+        filter.superseded = Superseded::Hide;
+        // One more than asked for, since the excepted one may be among them.
+        let limit = query.limit + 1;
+        let candidates =
+            self.store.candidates(&CandidateQuery { filter: &filter, terms: &[], vector: Some(vector), limit })?;
+        let mut near: Vec<(f32, MemoryId)> = candidates
+            .hits
+            .into_iter()
+            .filter(|hit| Some(&hit.id) != except)
+            .filter_map(|hit| hit.cosine.filter(|cosine| *cosine >= query.cosine_min).map(|cosine| (cosine, hit.id)))
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        near.truncate(query.limit);
+        let mut similar = Vec::with_capacity(near.len());
+        for (cosine, id) in near {
+            if let Some(memory) = self.store.get(&caller.space, &id)? {
+                similar.push(Similar { memory, cosine });
+            }
+        }
+        Ok(similar)
+    }
+}
+
+fn check_request(request: &Remember) -> Result<()> {
+    check::content("content", &request.content)?;
+    if let Some(collection) = &request.collection {
+        check::name("collection", collection)?;
+    }
+    check::tags("tags", &request.tags)?;
+    if !(0.0..=1.0).contains(&request.weight) {
+        return Err(Error::invalid("weight", "must be from 0 to 1"));
+    }
+    Ok(())
+}
