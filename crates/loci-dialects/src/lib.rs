@@ -1,0 +1,22 @@
+//! The tool sets ("dialects") by which agents reach the one memory.
+//!
+//! A dialect translates: arguments into one operation of the engine, its outcome into a reply.
+//! It holds no meaning of its own, imports no other dialect, and knows nothing of the protocol
+//! that carries it. A tool is one file; a dialect's `mod.rs` is its list.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
+
+pub mod mememory;
+mod schema;
+mod tool;
+mod wire;
+
+pub use tool::{Complete, Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool};
+
+/// Every dialect, in the order of the documentation.
+pub static DIALECTS: &[&Dialect] = &[&mememory::DIALECT];
+
+/// The dialect with that name.
+pub fn dialect(name: &str) -> Option<&'static Dialect> {
+    DIALECTS.iter().copied().find(|dialect| dialect.name == name)
+}

@@ -1,0 +1,42 @@
+//! `forget`: delete a memory.
+
+use loci_core::{MemoryId, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct Forget;
+
+/// Delete a memory for good. `recall` and `list` show the ids.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id of the memory.
+    id: String,
+}
+
+/// What was deleted.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The id of the memory.
+    id: String,
+    /// Always true; an unknown id is a failure.
+    deleted: bool,
+}
+
+impl TypedTool for Forget {
+    const NAME: &'static str = "forget";
+    const TITLE: &'static str = "Forget";
+    const SCOPE: loci_core::Scope = loci_core::Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = MemoryId::parse("id", &arguments.id)?;
+        context.engine.forget(context.caller, &id)?;
+        let structured = crate::tool::to_value(&Output { id: id.to_string(), deleted: true })?;
+        Ok(Reply { text: format!("Memory {id} deleted"), structured, notice: None })
+    }
+}

@@ -1,0 +1,60 @@
+//! `list`: browse memories by exact filters.
+
+use loci_core::{Delivery, Result};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::arguments::{DeliveryArgument, MemoryType, Scope, collections_to_list, sections};
+use super::record::Record;
+use crate::wire::{Count, Offset, Tags};
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Records without `limit`.
+const LIMIT_DEFAULT: usize = 20;
+
+pub struct List;
+
+/// Browse memories by exact filters, last updated first. To find something by what it says, use
+/// `recall`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Only `global` or only `project` memories.
+    scope: Option<Scope>,
+    /// Only memories of this project.
+    project: Option<String>,
+    /// Only memories of this type.
+    r#type: Option<MemoryType>,
+    /// Only memories with all of these tags: "frontend, performance" or an array.
+    tags: Option<Tags>,
+    /// Only memories that every session start reads (`bootstrap`), or only the others
+    /// (`on_demand`).
+    delivery: Option<DeliveryArgument>,
+    /// How many records at most: 20 if left out, 1000 at most.
+    limit: Option<Count>,
+    /// How many records to skip, for the next page.
+    offset: Option<Offset>,
+}
+
+impl TypedTool for List {
+    const NAME: &'static str = "list";
+    const TITLE: &'static str = "List";
+    const SCOPE: loci_core::Scope = loci_core::Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    type Arguments = Arguments;
+    type Output = Vec<Record>;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let request = loci_engine::List {
+            collections: collections_to_list(arguments.scope, arguments.project)?,
+            sections: sections(arguments.r#type),
+            tags: arguments.tags.unwrap_or_default().0,
+            delivery: arguments.delivery.map(Delivery::from),
+            offset: arguments.offset.map_or(0, |offset| offset.0),
+            limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
+        };
+        let records: Vec<Record> =
+            context.engine.list(context.caller, request)?.into_iter().map(Record::from).collect();
+        Ok(Reply::json(crate::tool::to_value(&records)?))
+    }
+}

@@ -1,0 +1,82 @@
+//! `recall`: find memories by a question.
+
+use loci_core::Result;
+use loci_engine::Signals;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::arguments::{MemoryType, Scope, collections_to_search, sections};
+use super::record::Record;
+use crate::wire::{Count, Tags};
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Results without `limit`.
+const LIMIT_DEFAULT: usize = 5;
+/// What a global memory's score is worth against one of a project.
+const GLOBAL_SCOPE_WEIGHT: f64 = 0.8;
+/// How fast a memory fades, per day since its text last changed.
+const DECAY_PER_DAY: f64 = 0.005;
+
+pub struct Recall;
+
+/// Find what is known about something, by meaning and by words. Without `project` the global
+/// memories are searched, with it that project's and the global ones together. Best results first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What you want to know, as a question or in key words.
+    query: String,
+    /// `global` for global memories alone; `project` for the memories of `project` alone, or of
+    /// all projects without it.
+    scope: Option<Scope>,
+    /// The project that you are working on.
+    project: Option<String>,
+    /// How many results at most: 5 if left out, 100 at most.
+    limit: Option<Count>,
+    /// Only memories of this type.
+    r#type: Option<MemoryType>,
+    /// Only memories with all of these tags: "frontend, performance" or an array.
+    tags: Option<Tags>,
+}
+
+/// A result.
+#[derive(Serialize, JsonSchema)]
+pub struct Hit {
+    /// The memory.
+    memory: Record,
+    /// Relevance x scope weight x weight x decay with age, 0 to 1.
+    score: f64,
+}
+
+impl TypedTool for Recall {
+    const NAME: &'static str = "recall";
+    const TITLE: &'static str = "Recall";
+    const SCOPE: loci_core::Scope = loci_core::Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    type Arguments = Arguments;
+    type Output = Vec<Hit>;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let request = loci_engine::Recall {
+            query: &arguments.query,
+            collections: collections_to_search(arguments.scope, arguments.project)?,
+            sections: sections(arguments.r#type),
+            tags: arguments.tags.unwrap_or_default().0,
+            limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
+            ranking: &score,
+        };
+        let recalled = context.engine.recall(context.caller, &request)?;
+        let hits: Vec<Hit> = recalled
+            .hits
+            .into_iter()
+            .map(|hit| Hit { memory: hit.memory.into(), score: (hit.score * 1e4).round() / 1e4 })
+            .collect();
+        Ok(Reply::json(crate::tool::to_value(&hits)?).with_notice(recalled.degraded))
+    }
+}
+
+/// The original's composite score, by which `recall` ranks: relevance x scope weight x weight x decay with age.
+pub fn score(signals: &Signals) -> f64 {
+    let scope_weight = if signals.collection.is_some() { 1.0 } else { GLOBAL_SCOPE_WEIGHT };
+    signals.relevance * scope_weight * signals.weight * (-DECAY_PER_DAY * signals.age_days).exp()
+}

@@ -1,0 +1,69 @@
+//! A memory in this dialect's terms.
+
+use loci_core::{Delivery, Memory};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::wire::{rfc3339, ttl_text};
+
+/// A memory.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Record {
+    /// Its id.
+    pub id: String,
+    /// The text.
+    pub content: String,
+    /// `global` or `project`.
+    pub scope: &'static str,
+    /// The project, of a memory with scope `project`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// What it is: fact, rule, decision, feedback, context, bootstrap; other words for memories
+    /// that other tools filed.
+    pub r#type: String,
+    /// Its labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Confidence or priority, 0 to 1.
+    pub weight: f64,
+    /// `bootstrap`, if every session start reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<&'static str>,
+    /// The id of the memory that it replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<String>,
+    /// The id of the memory that replaced it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
+    /// How long it lives, counted from `created_at`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<String>,
+    /// When it vanishes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// When it was stored.
+    pub created_at: String,
+    /// When its text last changed.
+    pub updated_at: String,
+}
+
+impl From<Memory> for Record {
+    fn from(memory: Memory) -> Self {
+        Record {
+            id: memory.id.to_string(),
+            content: memory.content,
+            scope: if memory.place.collection.is_some() { "project" } else { "global" },
+            project: memory.place.collection,
+            r#type: memory.place.section,
+            tags: memory.tags,
+            weight: memory.weight,
+            delivery: (memory.delivery == Delivery::Bootstrap).then_some(memory.delivery.name()),
+            supersedes: memory.supersedes.map(|id| id.to_string()),
+            superseded_by: memory.superseded_by.map(|id| id.to_string()),
+            ttl: memory.expires_at.map(|expires_at| ttl_text(memory.created_at, expires_at)),
+            expires_at: memory.expires_at.map(rfc3339),
+            created_at: rfc3339(memory.created_at),
+            updated_at: rfc3339(memory.updated_at),
+        }
+    }
+}

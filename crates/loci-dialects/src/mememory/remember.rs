@@ -1,0 +1,205 @@
+//! `remember`: store a memory.
+
+use loci_core::{CollectionFilter, Delivery, Error, MemoryId, Result, Visibility, limits};
+use loci_engine::{Bootstrap, Embedding, SimilarQuery};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::arguments::{DeliveryArgument, MemoryType, Scope, collection_to_write};
+use super::record::Record;
+use crate::wire::{Tags, ttl_seconds};
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Similar memories that a new one is compared with.
+const SIMILAR_MAX: usize = 5;
+/// The cosine from which a similar memory may be a contradiction.
+const SIMILAR_COSINE_MIN: f32 = 0.75;
+
+pub struct Remember;
+
+/// Store a memory that outlives this conversation. Write it so that it makes sense alone: one
+/// self-contained fact, rule, decision or piece of feedback. The reply warns when similar memories
+/// exist that it may contradict.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The text to remember, kept exactly as given (at most 1 MiB).
+    content: String,
+    /// `global` (the default without `project`) or `project` (the default with it).
+    scope: Option<Scope>,
+    /// The project that it belongs to; required for scope `project`.
+    project: Option<String>,
+    /// What it is; `fact` if left out. `bootstrap` is read at every session start.
+    r#type: Option<MemoryType>,
+    /// Labels: "frontend, performance" or an array of strings.
+    tags: Option<Tags>,
+    /// How long it is worth keeping: 90s, 45m, 24h, 7d, 2w, 1h30m, P3D. For good if left out.
+    ttl: Option<String>,
+    /// Confidence or priority; 1.0 if left out.
+    #[schemars(range(min = 0.1, max = 1.0))]
+    weight: Option<f64>,
+    /// The id of a memory that this one replaces; that one's weight falls to 0.1.
+    supersedes: Option<String>,
+    /// `bootstrap` to have it read at every session start whatever its type; else `on_demand`.
+    delivery: Option<DeliveryArgument>,
+}
+
+/// The memory as stored, and what to look at.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    #[serde(flatten)]
+    memory: Record,
+    /// What the user should know about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Warning {
+    /// The bootstrap of a session takes more than its budget.
+    BootstrapBudget {
+        /// Estimated tokens of the bootstrap.
+        tokens: usize,
+        /// Tokens that it should not exceed.
+        budget: usize,
+    },
+    /// Similar memories were there before.
+    Contradiction {
+        /// The similar memories, nearest first.
+        matches: Vec<Match>,
+    },
+    /// Until its embedding is made, it is found by its words alone.
+    EmbeddingPending {
+        /// Why.
+        reason: String,
+    },
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Match {
+    /// The id of the existing memory.
+    id: String,
+    /// Its text.
+    content: String,
+    /// Cosine similarity, 0 to 1.
+    similarity: f64,
+}
+
+impl TypedTool for Remember {
+    const NAME: &'static str = "remember";
+    const TITLE: &'static str = "Remember";
+    const SCOPE: loci_core::Scope = loci_core::Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let collection = collection_to_write(arguments.scope, arguments.project)?;
+        let kind = arguments.r#type.unwrap_or(MemoryType::Fact);
+        let delivery = match (kind, arguments.delivery.map(Delivery::from)) {
+            (MemoryType::Bootstrap, Some(Delivery::OnDemand)) => {
+                let problem = "cannot be on_demand with type=bootstrap; choose another type or leave it out";
+                return Err(Error::invalid("delivery", problem));
+            }
+            (MemoryType::Bootstrap, _) => Delivery::Bootstrap,
+            (_, delivery) => delivery.unwrap_or_default(),
+        };
+        let remembered = context.engine.remember(
+            context.caller,
+            loci_engine::Remember {
+                content: arguments.content,
+                collection: collection.clone(),
+                section: None,
+                kind: kind.name().to_owned(),
+                tags: arguments.tags.unwrap_or_default().0,
+                weight: arguments.weight.unwrap_or(1.0),
+                delivery,
+                visibility: Visibility::Common,
+                ttl_seconds: arguments.ttl.map(|ttl| ttl_seconds("ttl", &ttl)).transpose()?,
+                supersedes: arguments.supersedes.map(|id| MemoryId::parse("supersedes", &id)).transpose()?,
+                similar: Some(SimilarQuery {
+                    collections: collection.clone().map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd),
+                    limit: SIMILAR_MAX,
+                    cosine_min: SIMILAR_COSINE_MIN,
+                }),
+            },
+        )?;
+
+        let mut warnings = Vec::new();
+        if delivery == Delivery::Bootstrap {
+            let bootstrap = context.engine.bootstrap(context.caller, collection.as_deref())?;
+            warnings.extend(budget_warning(&bootstrap));
+        }
+        if !remembered.similar.is_empty() {
+            let matches = remembered.similar.into_iter().map(|similar| Match {
+                id: similar.memory.id.to_string(),
+                content: similar.memory.content,
+                similarity: (f64::from(similar.cosine) * 1e4).round() / 1e4,
+            });
+            warnings.push(Warning::Contradiction { matches: matches.collect() });
+        }
+        let pending = match remembered.embedding {
+            Embedding::Done => None,
+            Embedding::Pending(reason) => Some(reason),
+        };
+        warnings.extend(pending.clone().map(|reason| Warning::EmbeddingPending { reason }));
+        let notice = pending.map(|reason| format!("stored and found by its words, not yet by its meaning: {reason}"));
+        reply(Output { memory: remembered.memory.into(), warnings }).map(|reply| reply.with_notice(notice))
+    }
+}
+
+fn budget_warning(bootstrap: &Bootstrap) -> Option<Warning> {
+    let budget = limits::BOOTSTRAP_TOKENS_MAX;
+    bootstrap.is_over_budget().then_some(Warning::BootstrapBudget { tokens: bootstrap.tokens, budget })
+}
+
+/// The record as JSON, after the prose of its warnings. The fixed parts of the contradiction
+/// warning are those that clients of the original match on.
+fn reply(output: Output) -> Result<Reply> {
+    let structured = crate::tool::to_value(&output)?;
+    let details = crate::tool::to_value(&output.memory)?;
+    let mut text = String::new();
+    let mut is_contradiction = false;
+    for warning in &output.warnings {
+        match warning {
+            Warning::BootstrapBudget { tokens, budget } => text.push_str(&format!(
+                "BOOTSTRAP BUDGET EXCEEDED\nThe memory was stored, but sessions now begin with about {tokens} tokens of \
+                 memories; the budget is {budget}. Shorten, merge or remove some bootstrap memories.\n\n"
+            )),
+            Warning::Contradiction { matches } => {
+                is_contradiction = true;
+                text.push_str(
+                    "CONTRADICTION DETECTED\n\
+                     The memory was stored, but similar existing memories were found that may conflict.\n\
+                     Ask the user to clarify before proceeding.\n\nNew memory:\n",
+                );
+                text.push_str(&format!("[{}] {}\n", short(&output.memory.id), output.memory.content));
+                text.push_str("\nPotentially conflicting memories:\n");
+                for near in matches {
+                    let percent = (near.similarity * 100.0).round();
+                    text.push_str(&format!("[{}] (similarity: {percent}%) {}\n", short(&near.id), near.content));
+                }
+                text.push_str(
+                    "\nOptions:\n\
+                     1. Keep both — if they are complementary, not contradictory\n\
+                     2. Update old — call update(id=<old_id>, content=<new_content>)\n\
+                     3. Supersede — call remember(content=..., supersedes=<old_id>)\n\
+                     4. Delete old — call forget(id=<old_id>)\n\n",
+                );
+            }
+            Warning::EmbeddingPending { .. } => {}
+        }
+    }
+    if is_contradiction {
+        text.push_str("Stored memory details:\n");
+    }
+    text.push_str(&details.to_string());
+    Ok(Reply { text, structured, notice: None })
+}
+
+/// The first eight characters of an id.
+fn short(id: &str) -> &str {
+    const SHORT_CHARACTERS: usize = 8;
+    id.char_indices().nth(SHORT_CHARACTERS).map_or(id, |(end, _)| &id[..end])
+}

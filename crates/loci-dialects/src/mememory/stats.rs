@@ -1,0 +1,62 @@
+//! `stats`: count memories.
+
+use std::collections::BTreeMap;
+
+use loci_core::Result;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct Stats;
+
+/// Count the memories in total and by scope, project and type.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// Counts of memories.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct Output {
+    /// All memories.
+    total: u64,
+    /// Memories by scope.
+    by_scope: Scopes,
+    /// Memories of each project.
+    by_project: BTreeMap<String, u64>,
+    /// Memories of each type.
+    by_type: BTreeMap<String, u64>,
+}
+
+#[derive(Default, Serialize, JsonSchema)]
+struct Scopes {
+    /// Memories without a project.
+    global: u64,
+    /// Memories of a project.
+    project: u64,
+}
+
+impl TypedTool for Stats {
+    const NAME: &'static str = "stats";
+    const TITLE: &'static str = "Statistics";
+    const SCOPE: loci_core::Scope = loci_core::Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
+        let mut output = Output::default();
+        for tally in context.engine.tally(context.caller)? {
+            output.total += tally.memories;
+            *output.by_type.entry(tally.section).or_default() += tally.memories;
+            match tally.collection {
+                Some(project) => {
+                    output.by_scope.project += tally.memories;
+                    *output.by_project.entry(project).or_default() += tally.memories;
+                }
+                None => output.by_scope.global += tally.memories,
+            }
+        }
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}

@@ -1,0 +1,42 @@
+//! `update`: change the text of a memory.
+
+use loci_core::{MemoryId, Result};
+use loci_engine::Embedding;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::record::Record;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct Update;
+
+/// Replace the text of a memory. Everything else stays, and its age starts anew.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id of the memory.
+    id: String,
+    /// The new text, kept exactly as given (at most 1 MiB).
+    content: String,
+}
+
+impl TypedTool for Update {
+    const NAME: &'static str = "update";
+    const TITLE: &'static str = "Update";
+    const SCOPE: loci_core::Scope = loci_core::Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    type Arguments = Arguments;
+    type Output = Record;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = MemoryId::parse("id", &arguments.id)?;
+        let (memory, embedding) = context.engine.update(context.caller, &id, &arguments.content)?;
+        let notice = match embedding {
+            Embedding::Done => None,
+            Embedding::Pending(reason) => {
+                Some(format!("updated and found by its words, not yet by its meaning: {reason}"))
+            }
+        };
+        Ok(Reply::json(crate::tool::to_value(&Record::from(memory))?).with_notice(notice))
+    }
+}

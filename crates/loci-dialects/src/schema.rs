@@ -1,0 +1,168 @@
+//! Schemas of arguments and replies: made from the types, checked by us.
+//!
+//! The schema that a client sees in `tools/list` is the one that its arguments are checked
+//! against, so no limit is written down twice.
+
+use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
+use loci_core::{Error, ErrorCode, Result};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, transform};
+use serde_json::Value;
+
+/// Faults of one call that are reported.
+const FAULTS_MAX: usize = 10;
+
+/// The schema of a tool's arguments: inlined, closed, without formats that hosts stumble over.
+pub fn input_of<T: JsonSchema>() -> Value {
+    schema_of::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// The schema of a tool's reply.
+pub fn output_of<T: JsonSchema>() -> Value {
+    schema_of::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn schema_of<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut schema = settings.into_generator().root_schema_for::<T>();
+    tidy(&mut schema);
+    schema.remove("title");
+    schema.to_value()
+}
+
+/// Drops what only says how Rust stores a number, and the `null` of optional values: leaving one
+/// out is how to say nothing.
+fn tidy(schema: &mut Schema) {
+    schema.remove("format");
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [single] = types.as_slice() {
+            let single = single.clone();
+            schema.insert("type".to_owned(), single);
+        }
+    }
+    transform::transform_subschemas(&mut tidy, schema);
+}
+
+/// Checks the arguments of one tool.
+pub struct Checker {
+    schema: Value,
+    validator: Validator,
+}
+
+impl Checker {
+    /// Makes a schema ready for checking.
+    ///
+    /// # Errors
+    /// `internal`, if it is no valid schema; a test of every tool rules that out.
+    pub fn new(schema: Value) -> Result<Self> {
+        let validator = jsonschema::options()
+            .build(&schema)
+            .map_err(|error| Error::internal(format!("the schema of this tool is not valid: {error}")))?;
+        Ok(Checker { schema, validator })
+    }
+
+    /// Checks arguments; says of each fault which argument it is in, what is accepted and what
+    /// was sent.
+    ///
+    /// # Errors
+    /// `invalid_argument`.
+    pub fn check(&self, arguments: &Value) -> Result<()> {
+        let mut faults: Vec<String> = Vec::new();
+        for fault in self.validator.iter_errors(arguments) {
+            let path = fault.instance_path().to_string();
+            match fault.kind() {
+                ValidationErrorKind::Required { property } => {
+                    let name = property.as_str().unwrap_or_default();
+                    faults.push(format!("`{name}` is missing; it must be {}", self.accepted_by(name)));
+                }
+                ValidationErrorKind::AdditionalProperties { unexpected } => {
+                    faults.extend(unexpected.iter().map(|name| self.unknown(name)));
+                }
+                // How an object without properties refuses one; the fault does not say which.
+                ValidationErrorKind::FalseSchema => {
+                    faults.extend(arguments.as_object().into_iter().flatten().map(|(name, _)| self.unknown(name)));
+                }
+                _ => {
+                    let name = path.trim_start_matches('/');
+                    let root = name.split('/').next().unwrap_or_default();
+                    let sent = sent(fault.instance());
+                    faults.push(format!("`{}` must be {}, not {sent}", name.replace('/', "."), self.accepted_by(root)));
+                }
+            }
+            faults.dedup();
+            if faults.len() >= FAULTS_MAX {
+                break;
+            }
+        }
+        if faults.is_empty() { Ok(()) } else { Err(Error::new(ErrorCode::InvalidArgument, faults.join("; "))) }
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        const NAME_CHARACTERS_MAX: usize = 64;
+        let name: String = name.chars().take(NAME_CHARACTERS_MAX).collect();
+        let properties = self.schema.get("properties").and_then(Value::as_object);
+        let known: Vec<_> = properties.into_iter().flat_map(|properties| properties.keys()).cloned().collect();
+        if known.is_empty() {
+            return format!("`{name}` is not an argument; this tool takes none");
+        }
+        format!("`{name}` is not an argument; this tool takes {}", known.join(", "))
+    }
+
+    /// What the argument accepts, in words.
+    fn accepted_by(&self, argument: &str) -> String {
+        self.schema.get("properties").and_then(|properties| properties.get(argument)).map_or_else(String::new, accepted)
+    }
+}
+
+/// What a schema accepts, in words.
+fn accepted(schema: &Value) -> String {
+    if let Some(options) = schema.get("enum").and_then(Value::as_array) {
+        return format!("one of {}", options.iter().map(Value::to_string).collect::<Vec<_>>().join(", "));
+    }
+    let types: Vec<&str> = match schema.get("type") {
+        Some(Value::String(single)) => vec![single],
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let in_words = |name: &&str| match *name {
+        "integer" => format!("a whole number{}", range(schema, "minimum", "maximum", "")),
+        "number" => format!("a number{}", range(schema, "minimum", "maximum", "")),
+        "string" => format!("a string{}", range(schema, "minLength", "maxLength", " characters")),
+        "boolean" => "true or false".to_owned(),
+        "array" => format!("an array{}", range(schema, "minItems", "maxItems", " items")),
+        other => format!("an {other}"),
+    };
+    types.iter().map(in_words).collect::<Vec<_>>().join(" or ")
+}
+
+fn range(schema: &Value, low: &str, high: &str, unit: &str) -> String {
+    match (schema.get(low), schema.get(high)) {
+        (Some(low), Some(high)) => format!(" from {low} to {high}{unit}"),
+        (Some(low), None) => format!(" of at least {low}{unit}"),
+        (None, Some(high)) => format!(" of at most {high}{unit}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// What was sent: its type, and its value where that is short.
+fn sent(value: &Value) -> String {
+    const VALUE_CHARACTERS_MAX: usize = 40;
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => format!("the boolean {value}"),
+        Value::Number(value) => format!("the number {value}"),
+        Value::String(text) if text.chars().count() <= VALUE_CHARACTERS_MAX => format!("the string {value}"),
+        Value::String(text) => format!("a string of {} characters", text.chars().count()),
+        Value::Array(items) => format!("an array of {} items", items.len()),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}

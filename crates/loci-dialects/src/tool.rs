@@ -1,0 +1,239 @@
+//! A tool and a dialect as data. A server maps them to its protocol once, for all dialects.
+
+use std::sync::OnceLock;
+
+use loci_core::{Caller, Error, ErrorCode, Result, Scope};
+use loci_engine::Engine;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::schema::{self, Checker};
+
+/// Everything a call has to work with.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The memory.
+    pub engine: &'a Engine,
+    /// Who calls, as the transport says.
+    pub caller: &'a Caller,
+}
+
+/// What a tool answers: a text that is enough alone, and the same as a value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// The text content item.
+    pub text: String,
+    /// `structuredContent`; any JSON value.
+    pub structured: Value,
+    /// What the caller should know besides, such as a search that was less than whole.
+    pub notice: Option<String>,
+}
+
+impl Reply {
+    /// A value whose text is its JSON.
+    pub fn json(structured: Value) -> Self {
+        Reply { text: structured.to_string(), structured, notice: None }
+    }
+
+    /// The reply with a notice, which the text says first: some hosts forward only the text.
+    #[must_use]
+    pub fn with_notice(mut self, notice: Option<String>) -> Self {
+        if let Some(notice) = &notice {
+            self.text = format!("Note: {notice}.\n{}", self.text);
+        }
+        self.notice = notice;
+        self
+    }
+}
+
+/// A reply's type as a value.
+///
+/// # Errors
+/// `internal`, if it has no JSON form; none of ours lacks one.
+pub fn to_value(value: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(value).map_err(|error| Error::internal(format!("a reply has no JSON form: {error}")))
+}
+
+/// What a host may assume of a tool (MCP tool annotations).
+#[expect(clippy::struct_excessive_bools, reason = "the protocol has these four, each on its own")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: bool,
+    /// It may remove or overwrite something.
+    pub destructive: bool,
+    /// Calling it again with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// It reaches beyond the store.
+    pub open_world: bool,
+}
+
+/// A tool, written as a type: its arguments, its reply and what it does.
+pub trait TypedTool {
+    /// The name on the wire.
+    const NAME: &'static str;
+    /// The name for people.
+    const TITLE: &'static str;
+    /// What the caller must be allowed to do.
+    const SCOPE: Scope;
+    /// What a host may assume.
+    const HINTS: Hints;
+    /// The arguments. Doc comments become the tool's description and those of its arguments.
+    type Arguments: DeserializeOwned + JsonSchema;
+    /// The shape of `structuredContent`.
+    type Output: JsonSchema;
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// Whatever the operation refuses, in the caller's words.
+    fn run(context: Context<'_>, arguments: Self::Arguments) -> Result<Reply>;
+}
+
+/// A tool of a dialect's list.
+pub struct Tool {
+    /// The name on the wire.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// What the caller must be allowed to do.
+    pub scope: Scope,
+    /// What a host may assume.
+    pub hints: Hints,
+    input: fn() -> Value,
+    output: fn() -> Value,
+    run: fn(Context<'_>, Value) -> Result<Reply>,
+    checker: OnceLock<Checker>,
+}
+
+impl Tool {
+    /// The row of a dialect's list for a typed tool.
+    pub const fn of<T: TypedTool>() -> Self {
+        Tool {
+            name: T::NAME,
+            title: T::TITLE,
+            scope: T::SCOPE,
+            hints: T::HINTS,
+            input: schema::input_of::<T::Arguments>,
+            output: schema::output_of::<T::Output>,
+            run: |context, arguments| {
+                let arguments = serde_json::from_value(arguments)
+                    .map_err(|error| Error::new(ErrorCode::InvalidArgument, format!("arguments: {error}")))?;
+                T::run(context, arguments)
+            },
+            checker: OnceLock::new(),
+        }
+    }
+
+    /// What it does, for a model.
+    pub fn description(&self) -> String {
+        let mut schema = (self.input)();
+        schema
+            .as_object_mut()
+            .and_then(|schema| schema.remove("description"))
+            .map_or_else(String::new, |text| text.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// JSON Schema (2020-12) of the arguments, an object without references.
+    pub fn input_schema(&self) -> Map<String, Value> {
+        match (self.input)() {
+            Value::Object(mut schema) => {
+                schema.remove("description");
+                schema
+            }
+            _ => Map::new(),
+        }
+    }
+
+    /// JSON Schema (2020-12) of `structuredContent`.
+    pub fn output_schema(&self) -> Value {
+        (self.output)()
+    }
+
+    /// Checks the caller's scope and the arguments against the schema, then does it.
+    ///
+    /// # Errors
+    /// `forbidden` without the scope; `invalid_argument`, naming the argument, if one is missing,
+    /// unknown, ill-typed or out of range; else what the tool refuses.
+    pub fn call(&self, context: Context<'_>, arguments: Map<String, Value>) -> Result<Reply> {
+        if !context.caller.principal.scopes.allow(self.scope) {
+            let message = format!("{} needs a token with the scope `{}`", self.name, self.scope.name());
+            return Err(Error::new(ErrorCode::Forbidden, message));
+        }
+        // Hosts that know no optional arguments send null for the ones left out.
+        let arguments = arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
+        let arguments = Value::Object(arguments);
+        let checker = if let Some(checker) = self.checker.get() {
+            checker
+        } else {
+            let checker = Checker::new((self.input)())?;
+            self.checker.get_or_init(|| checker)
+        };
+        checker.check(&arguments)?;
+        (self.run)(context, arguments)
+    }
+}
+
+/// A dialect: its names, its tools in the order of its list, its resources.
+pub struct Dialect {
+    /// The name in paths and on the command line.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// What a host tells its model about the server; the key sentence first (hosts cut at 2,048
+    /// characters).
+    pub instructions: &'static str,
+    /// Its tools, in a fixed order.
+    pub tools: &'static [Tool],
+    /// Its resources, if it has any.
+    pub resources: Option<Resources>,
+}
+
+impl Dialect {
+    /// The tool with that name.
+    pub fn tool(&self, name: &str) -> Option<&'static Tool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// A failure in this dialect's shape. Its text is the message.
+    pub fn failure(&self, error: &Error) -> Reply {
+        Reply {
+            text: error.message.clone(),
+            structured: json!({"error": {"code": error.code.name(), "message": error.message}}),
+            notice: None,
+        }
+    }
+}
+
+/// A resource or a template of a dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resource {
+    /// The URI, or the URI template (RFC 6570).
+    pub uri: &'static str,
+    /// The name for programs.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// What it holds.
+    pub description: &'static str,
+    /// The media type of its text.
+    pub mime_type: &'static str,
+}
+
+/// Answers a completion request: the context, the template's URI, the variable and its prefix.
+pub type Complete = fn(Context<'_>, &str, &str, &str) -> Result<Option<Vec<String>>>;
+
+/// The resources of a dialect.
+pub struct Resources {
+    /// Resources with a fixed URI.
+    pub fixed: &'static [Resource],
+    /// Resources with a variable in the URI.
+    pub templates: &'static [Resource],
+    /// Reads one; `None` if no resource has this URI.
+    pub read: fn(Context<'_>, &str) -> Result<Option<String>>,
+    /// Values for the variable `argument` of the template `uri` that begin with `prefix`, best
+    /// first; `None` if there is no such template or variable.
+    pub complete: Complete,
+}

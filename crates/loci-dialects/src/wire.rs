@@ -1,0 +1,211 @@
+//! Forms that several dialects share on the wire.
+
+use jiff::fmt::temporal::SpanParser;
+use jiff::{SignedDuration, Unit};
+use loci_core::{Error, Result, Timestamp, limits};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+
+/// RFC 3339 in UTC with `Z`, with as many digits of the second as it has.
+pub fn rfc3339(moment: Timestamp) -> String {
+    jiff::Timestamp::from_microsecond(moment.microseconds())
+        .map_or_else(|_| moment.microseconds().to_string(), |moment| moment.to_string())
+}
+
+/// A count of results: a whole number of at least 1. Its maximum is a limit that it clamps to,
+/// so the schema has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count(pub usize);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        // 5.0 is a whole number to JSON Schema, and to some clients' serialisers.
+        f64::deserialize(deserializer).map(|count| Count(count as usize))
+    }
+}
+
+impl JsonSchema for Count {
+    fn schema_name() -> Cow<'static, str> {
+        "Count".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": 1})
+    }
+}
+
+/// A number of records to skip: a whole number from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offset(pub usize);
+
+impl<'de> Deserialize<'de> for Offset {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        f64::deserialize(deserializer).map(|offset| Offset(offset as usize))
+    }
+}
+
+impl JsonSchema for Offset {
+    fn schema_name() -> Cow<'static, str> {
+        "Offset".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": 0})
+    }
+}
+
+/// Tags as a comma-separated string or an array; blank ones are dropped.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(from = "TagsForm")]
+pub struct Tags(pub Vec<String>);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum TagsForm {
+    Line(String),
+    List(Vec<String>),
+}
+
+impl From<TagsForm> for Tags {
+    fn from(form: TagsForm) -> Self {
+        let trimmed = |tag: &str| Some(tag.trim().to_owned()).filter(|tag| !tag.is_empty());
+        Tags(match form {
+            TagsForm::Line(line) => line.split(',').filter_map(trimmed).collect(),
+            TagsForm::List(list) => list.iter().filter_map(|tag| trimmed(tag)).collect(),
+        })
+    }
+}
+
+impl JsonSchema for Tags {
+    fn schema_name() -> Cow<'static, str> {
+        "Tags".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "array"], "items": {"type": "string"}})
+    }
+}
+
+/// Seconds of a time to live: `90s`, `45m`, `24h`, `7d`, `2w`, several in a row (`1h30m`), or
+/// ISO 8601 (`P3D`, `PT12H`). A part of a second counts as a whole one.
+///
+/// # Errors
+/// `invalid_argument` for anything else, for zero, for a negative one, and beyond 100 years.
+pub fn ttl_seconds(argument: &str, text: &str) -> Result<u64> {
+    let accepted = || {
+        let problem = "must be a duration above zero such as 90s, 45m, 24h, 7d, 2w, 1h30m or P3D, at most 100 years";
+        Error::invalid(argument, problem)
+    };
+    let text = text.trim();
+    let seconds = if text.starts_with(['P', 'p']) { iso_seconds(text) } else { unit_seconds(text) };
+    let seconds = seconds.filter(|seconds| *seconds > 0.0).ok_or_else(accepted)?.ceil();
+    let seconds_max = limits::TTL_DAYS_MAX * 86_400;
+    if seconds > seconds_max as f64 { Err(accepted()) } else { Ok(seconds as u64) }
+}
+
+/// A duration of ISO 8601, a month being 30 days and a year 365.
+fn iso_seconds(text: &str) -> Option<f64> {
+    static PARSER: SpanParser = SpanParser::new();
+    let span = PARSER.parse_span(text).ok()?;
+    let days = f64::from(span.get_years()) * 365.0 + f64::from(span.get_months()) * 30.0;
+    let rest = span.years(0).months(0).total((Unit::Second, jiff::SpanRelativeTo::days_are_24_hours())).ok()?;
+    Some(days * 86_400.0 + rest)
+}
+
+/// Numbers with units in a row, as Go writes them, with days and weeks besides.
+fn unit_seconds(text: &str) -> Option<f64> {
+    let mut rest = text;
+    let mut seconds = 0.0;
+    while !rest.is_empty() {
+        let number_end = rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
+        let number: f64 = rest[..number_end].parse().ok()?;
+        rest = &rest[number_end..];
+        let unit_end =
+            rest.find(|character: char| character.is_ascii_digit() || character == '.').unwrap_or(rest.len());
+        let unit = match &rest[..unit_end] {
+            "w" => 604_800.0,
+            "d" => 86_400.0,
+            "h" => 3_600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" | "µs" | "μs" => 1e-6,
+            "ns" => 1e-9,
+            _ => return None,
+        };
+        seconds += number * unit;
+        rest = &rest[unit_end..];
+    }
+    Some(seconds)
+}
+
+/// A time to live in the form that [`ttl_seconds`] reads, in the largest units that fit: `1w2d`.
+pub fn ttl_text(from: Timestamp, to: Timestamp) -> String {
+    let length = SignedDuration::from_micros(to.microseconds().saturating_sub(from.microseconds()));
+    let mut seconds = length.as_secs().max(0);
+    let mut text = String::new();
+    for (unit, unit_seconds) in [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)] {
+        if seconds >= unit_seconds {
+            text += &format!("{}{unit}", seconds / unit_seconds);
+            seconds %= unit_seconds;
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_to_live() {
+        let rows = [
+            ("24h", Some(86_400)),
+            ("7d", Some(604_800)),
+            ("1w", Some(604_800)),
+            ("90s", Some(90)),
+            ("45m", Some(2_700)),
+            ("1h30m", Some(5_400)),
+            ("1.5h", Some(5_400)),
+            ("500ms", Some(1)),
+            ("P3D", Some(259_200)),
+            ("PT12H", Some(43_200)),
+            ("P1M", Some(2_592_000)),
+            ("P1DT1H", Some(90_000)),
+            (" 3d ", Some(259_200)),
+            ("", None),
+            ("0h", None),
+            ("-1h", None),
+            ("-P1D", None),
+            ("3", None),
+            ("d", None),
+            ("3 days", None),
+            ("3mo", None),
+            ("1e9d", None),
+            ("99999999999d", None),
+            ("P", None),
+            ("..h", None),
+            ("101y", None),
+            ("3d!", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(ttl_seconds("ttl", text).ok(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn times_to_live_read_back() {
+        let start = Timestamp::from_microseconds(0);
+        for text in ["7d", "1d", "1h30m", "45m", "10s", "1d1h1m1s"] {
+            let seconds = ttl_seconds("ttl", text).unwrap();
+            assert_eq!(ttl_text(start, start.plus_seconds(seconds as i64)), text);
+        }
+    }
+
+    #[test]
+    fn moments_are_utc() {
+        assert_eq!(rfc3339(Timestamp::from_microseconds(1_742_034_600_000_000)), "2025-03-15T10:30:00Z");
+        assert_eq!(rfc3339(Timestamp::from_microseconds(1_500_000)), "1970-01-01T00:00:01.5Z");
+    }
+}

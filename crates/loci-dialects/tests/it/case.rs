@@ -1,0 +1,237 @@
+//! A case: steps that happen in order on one fresh store.
+//!
+//! ```yaml
+//! about: what the case shows
+//! steps:
+//!   - call: remember                  # a tool of the dialect that the folder names
+//!     as: {subject: ann, scopes: [read]}   # the local user, if left out
+//!     with: {content: Likes tea}
+//!     gives: {id: $id, $more: true}   # structuredContent; see matching.rs
+//!     text_has: [Likes tea]           # or `text:` for the whole text
+//!   - wait: 3600                      # seconds on the clock
+//!   - call: forget
+//!     with: {id: nothing}
+//!     fails: {code: not_found, says: [nothing]}
+//!   - read: mememory://bootstrap      # a resource; `absent: true` if there must be none
+//!     text: ""
+//!   - complete: {uri: "mememory://bootstrap/{project}", argument: project, prefix: lo}
+//!     gives: [loci]
+//! ```
+//!
+//! At the top, `embedder: failing` has a model that never answers, `search: vector` or `words`
+//! another way to search. Arguments may hold `{$repeat: a, times: 1048577}` for a long string, and `$name` or `${name}`
+//! for what an earlier step bound.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use loci_core::{Caller, Embedder, Principal, Scope, Scopes, Space, Store, Timestamp};
+use loci_dialects::{Context, Dialect, Reply, dialect};
+use loci_engine::{Engine, SearchMode};
+use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::matching::Bindings;
+
+/// 2026-01-01T00:00:00Z, when every case begins.
+const START_MICROSECONDS: i64 = 1_767_225_600_000_000;
+/// Enough for the hashed words of a case to stay apart.
+const DIMENSIONS: usize = 512;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    #[expect(dead_code, reason = "for the reader of the file")]
+    about: String,
+    #[serde(default)]
+    embedder: EmbedderChoice,
+    #[serde(default)]
+    search: SearchChoice,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum EmbedderChoice {
+    #[default]
+    Hashing,
+    /// The model never answers.
+    Failing,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SearchChoice {
+    #[default]
+    Hybrid,
+    Vector,
+    Words,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Step {
+    call: Option<String>,
+    dialect: Option<String>,
+    r#as: Option<Who>,
+    with: Map<String, Value>,
+    gives: Option<Value>,
+    fails: Option<Failure>,
+    text: Option<String>,
+    text_has: Vec<String>,
+    text_lacks: Vec<String>,
+    notice_has: Option<String>,
+    wait: Option<i64>,
+    maintain: bool,
+    read: Option<String>,
+    absent: bool,
+    complete: Option<Completion>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Who {
+    subject: Option<String>,
+    scopes: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failure {
+    code: String,
+    #[serde(default)]
+    says: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Completion {
+    uri: String,
+    argument: String,
+    prefix: String,
+}
+
+struct World {
+    engine: Engine,
+    clock: Arc<FixedClock>,
+    bindings: Bindings,
+}
+
+/// Runs the case of a file on a fresh store. The error says which step failed and how.
+pub fn run(path: &Path, dialect_name: &str, store: Arc<dyn Store>) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let case: Case = serde_saphyr::from_str(&text).map_err(|error| format!("is no case: {error}"))?;
+    let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(START_MICROSECONDS)));
+    let embedder: Arc<dyn Embedder> = match case.embedder {
+        EmbedderChoice::Hashing => Arc::new(HashingEmbedder::new(DIMENSIONS)),
+        EmbedderChoice::Failing => Arc::new(FailingEmbedder::default()),
+    };
+    let search_mode = match case.search {
+        SearchChoice::Hybrid => SearchMode::Hybrid,
+        SearchChoice::Vector => SearchMode::Vector,
+        SearchChoice::Words => SearchMode::Words,
+    };
+    let engine = Engine::new(store, embedder, clock.clone(), search_mode);
+    let mut world = World { engine, clock, bindings: Bindings::default() };
+    for (index, step) in case.steps.iter().enumerate() {
+        run_step(&mut world, dialect_name, step).map_err(|problem| format!("step {}: {problem}", index + 1))?;
+    }
+    Ok(())
+}
+
+fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), String> {
+    if let Some(seconds) = step.wait {
+        world.clock.advance(seconds);
+        return Ok(());
+    }
+    if step.maintain {
+        return world.engine.maintain().map(drop).map_err(|error| error.message);
+    }
+    let name = step.dialect.as_deref().unwrap_or(dialect_name);
+    let dialect = dialect(name).ok_or_else(|| format!("there is no dialect {name}"))?;
+    let caller = caller(step.r#as.as_ref())?;
+    if let Some(uri) = &step.read {
+        return read(world, dialect, &caller, step, uri);
+    }
+    if let Some(completion) = &step.complete {
+        let resources = dialect.resources.as_ref().ok_or("the dialect has no resources")?;
+        let context = Context { engine: &world.engine, caller: &caller };
+        let values = (resources.complete)(context, &completion.uri, &completion.argument, &completion.prefix)
+            .map_err(|error| error.message)?;
+        let values = serde_json::to_value(values).map_err(|error| error.to_string())?;
+        let expected = step.gives.clone().unwrap_or(Value::Null);
+        return world.bindings.check(&expected, &values, "gives");
+    }
+    let name = step.call.as_deref().ok_or("does nothing: it needs call, wait, maintain, read or complete")?;
+    let tool = dialect.tool(name).ok_or_else(|| format!("there is no tool {name}"))?;
+    let arguments = world.bindings.fill(&Value::Object(step.with.clone()))?;
+    let Value::Object(arguments) = arguments else { return Err("arguments are no object".to_owned()) };
+    let outcome = tool.call(Context { engine: &world.engine, caller: &caller }, arguments);
+    match (&step.fails, outcome) {
+        (None, Ok(reply)) => check_reply(world, step, &reply),
+        (None, Err(error)) => Err(format!("{name} failed: {}: {}", error.code, error.message)),
+        (Some(_), Ok(reply)) => Err(format!("{name} should fail, but gave {}", reply.structured)),
+        (Some(failure), Err(error)) => {
+            if failure.code != error.code.name() {
+                return Err(format!("expected {}, got {}: {}", failure.code, error.code, error.message));
+            }
+            has(&world.bindings, &failure.says, &error.message)
+        }
+    }
+}
+
+fn read(world: &mut World, dialect: &Dialect, caller: &Caller, step: &Step, uri: &str) -> Result<(), String> {
+    let resources = dialect.resources.as_ref().ok_or("the dialect has no resources")?;
+    let uri = world.bindings.fill_text(uri)?;
+    let text = (resources.read)(Context { engine: &world.engine, caller }, &uri).map_err(|error| error.message)?;
+    match (text, step.absent) {
+        (None, true) => Ok(()),
+        (None, false) => Err(format!("there is no resource {uri}")),
+        (Some(text), true) => Err(format!("{uri} should not exist, but holds {text:?}")),
+        (Some(text), false) => check_text(&world.bindings, step, &text),
+    }
+}
+
+fn check_reply(world: &mut World, step: &Step, reply: &Reply) -> Result<(), String> {
+    if let Some(expected) = &step.gives {
+        world.bindings.check(expected, &reply.structured, "gives")?;
+    }
+    if let Some(part) = &step.notice_has
+        && !reply.notice.as_ref().is_some_and(|notice| notice.contains(part))
+    {
+        return Err(format!("the notice {:?} lacks {part:?}", reply.notice));
+    }
+    check_text(&world.bindings, step, &reply.text)
+}
+
+fn check_text(bindings: &Bindings, step: &Step, text: &str) -> Result<(), String> {
+    if let Some(expected) = &step.text {
+        let expected = bindings.fill_text(expected)?;
+        if expected != text {
+            return Err(format!("expected the text\n{expected}\ngot\n{text}"));
+        }
+    }
+    if let Some(part) = step.text_lacks.iter().find(|part| text.contains(part.as_str())) {
+        return Err(format!("the text should not have {part:?}:\n{text}"));
+    }
+    has(bindings, &step.text_has, text)
+}
+
+fn has(bindings: &Bindings, parts: &[String], text: &str) -> Result<(), String> {
+    for part in parts {
+        let part = bindings.fill_text(part)?;
+        if !text.contains(&part) {
+            return Err(format!("{part:?} is missing in:\n{text}"));
+        }
+    }
+    Ok(())
+}
+
+fn caller(who: Option<&Who>) -> Result<Caller, String> {
+    let Some(who) = who else { return Ok(Caller::local()) };
+    let scope = |name: &String| Scope::from_name(name).ok_or_else(|| format!("there is no scope {name}"));
+    let scopes: Vec<Scope> = who.scopes.iter().map(scope).collect::<Result<_, _>>()?;
+    let principal = Principal { subject: who.subject.clone(), scopes: Scopes::of(&scopes) };
+    Ok(Caller { space: Space::default(), principal })
+}

@@ -1,0 +1,8 @@
+//! The dialects' tests. Cases are files under `cases/`; `case.rs` says what one may hold.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+mod case;
+mod cases;
+mod matching;
+mod schemas;

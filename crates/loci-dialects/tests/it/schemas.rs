@@ -1,0 +1,44 @@
+//! What hosts see of the tools.
+
+use loci_dialects::DIALECTS;
+use serde_json::Value;
+
+/// Every schema is closed, inlined, described, and valid JSON Schema; every name fits the protocol.
+#[test]
+fn every_tool_is_well_described() {
+    for dialect in DIALECTS {
+        assert!(dialect.instructions.len() <= 2_048, "{}: hosts cut instructions at 2,048", dialect.name);
+        for tool in dialect.tools {
+            let place = format!("{}.{}", dialect.name, tool.name);
+            assert!(
+                tool.name.len() <= 64 && tool.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            );
+            assert!(!tool.description().is_empty() && !tool.title.is_empty(), "{place} has no description");
+            assert!(tool.description().len() <= 1_024, "{place}: the description is long");
+            let input = Value::Object(tool.input_schema());
+            assert_eq!(input["type"], "object", "{place}");
+            assert_eq!(input["additionalProperties"], false, "{place} takes unknown arguments");
+            for schema in [&input, &tool.output_schema()] {
+                jsonschema::meta::validate(schema).unwrap_or_else(|error| panic!("{place}: {error}"));
+                let text = schema.to_string();
+                assert!(
+                    !text.contains("$ref") && !text.contains("\"format\"") && !text.contains("\"null\""),
+                    "{place}: {text}"
+                );
+            }
+            for (name, property) in input["properties"].as_object().into_iter().flatten() {
+                assert!(property["description"].is_string(), "{place}: {name} has no description");
+            }
+        }
+    }
+}
+
+/// A read-only tool needs no more than `read`; one that writes needs `write`.
+#[test]
+fn every_tool_declares_the_scope_that_its_hints_imply() {
+    for tool in DIALECTS.iter().flat_map(|dialect| dialect.tools) {
+        let needed = if tool.hints.read_only { loci_core::Scope::Read } else { loci_core::Scope::Write };
+        assert!(tool.scope >= needed, "{} declares {:?}", tool.name, tool.scope);
+        assert!(!(tool.hints.read_only && tool.hints.destructive), "{} is both read-only and destructive", tool.name);
+    }
+}
