@@ -1,0 +1,166 @@
+//! A dialect's lists in the protocol's types, made once.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use loci_dialects::{Dialect, Reply, Tool};
+use rmcp::model::{
+    CallToolResult, ContentBlock, ProtocolVersion, Resource, ResourceTemplate, Tool as ProtocolTool, ToolAnnotations,
+};
+use serde_json::{Map, Value, json};
+
+/// Whether a revision is one that lets `structuredContent` and its schema be anything.
+pub(crate) fn is_modern(version: Option<&ProtocolVersion>) -> bool {
+    version.is_some_and(|version| !version.has_initialize())
+}
+
+/// The tools of a dialect as each kind of revision sees them.
+pub(crate) struct Catalog {
+    modern: Vec<ProtocolTool>,
+    legacy: Vec<ProtocolTool>,
+    wrapped: HashSet<&'static str>,
+}
+
+impl Catalog {
+    pub(crate) fn of(dialect: &Dialect) -> Self {
+        let mut catalog = Catalog { modern: Vec::new(), legacy: Vec::new(), wrapped: HashSet::new() };
+        for tool in dialect.tools {
+            let modern = object(tool.output_schema());
+            let legacy = as_object_schema(&modern).unwrap_or_else(|| {
+                catalog.wrapped.insert(tool.name);
+                wrapped_schema(&modern)
+            });
+            let input = Arc::new(tool.input_schema());
+            catalog.modern.push(protocol_tool(tool, Arc::clone(&input), modern));
+            catalog.legacy.push(protocol_tool(tool, input, legacy));
+        }
+        catalog
+    }
+
+    /// The list in the dialect's order.
+    pub(crate) fn tools(&self, modern: bool) -> &[ProtocolTool] {
+        if modern { &self.modern } else { &self.legacy }
+    }
+
+    /// One tool.
+    pub(crate) fn tool(&self, name: &str) -> Option<ProtocolTool> {
+        self.modern.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    /// A reply of the tool `name`. Failures are objects in every dialect and in no tool's schema.
+    pub(crate) fn result(&self, name: &str, reply: Reply, failed: bool, modern: bool) -> CallToolResult {
+        let content = vec![ContentBlock::text(reply.text)];
+        let mut result = if failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
+        let wrap = !modern && !failed && (self.wrapped.contains(name) || !reply.structured.is_object());
+        result.structured_content = Some(if wrap { json!({"result": reply.structured}) } else { reply.structured });
+        result
+    }
+}
+
+fn protocol_tool(tool: &Tool, input: Arc<Map<String, Value>>, output: Map<String, Value>) -> ProtocolTool {
+    let annotations = ToolAnnotations::with_title(tool.title)
+        .read_only(tool.hints.read_only)
+        .destructive(tool.hints.destructive)
+        .idempotent(tool.hints.idempotent)
+        .open_world(tool.hints.open_world);
+    ProtocolTool::new(tool.name, tool.description(), input)
+        .with_title(tool.title)
+        .with_raw_output_schema(Arc::new(output))
+        .with_annotations(annotations)
+}
+
+fn object(schema: Value) -> Map<String, Value> {
+    match schema {
+        Value::Object(schema) => schema,
+        // `true` and `false` are schemas too; neither says anything that a client could use.
+        _ => Map::new(),
+    }
+}
+
+/// The schema with `type: object` at its root, as revisions before 2026-07-28 demand, if every
+/// value that it admits is an object.
+fn as_object_schema(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
+    if !admits_objects_alone(schema) {
+        return None;
+    }
+    let mut schema = schema.clone();
+    schema.insert("type".to_owned(), json!("object"));
+    Some(schema)
+}
+
+fn admits_objects_alone(schema: &Map<String, Value>) -> bool {
+    if schema.get("type").is_some_and(|name| name == "object") {
+        return true;
+    }
+    ["anyOf", "oneOf"].iter().filter_map(|keyword| schema.get(*keyword)?.as_array()).any(|branches| {
+        !branches.is_empty() && branches.iter().all(|branch| branch.as_object().is_some_and(admits_objects_alone))
+    })
+}
+
+fn wrapped_schema(schema: &Map<String, Value>) -> Map<String, Value> {
+    object(json!({"type": "object", "properties": {"result": schema}, "required": ["result"]}))
+}
+
+/// The resources with a fixed URI.
+pub(crate) fn fixed_resources(resources: &loci_dialects::Resources) -> Vec<Resource> {
+    let listed = |resource: &loci_dialects::Resource| {
+        Resource::new(resource.uri, resource.name)
+            .with_title(resource.title)
+            .with_description(resource.description)
+            .with_mime_type(resource.mime_type)
+    };
+    resources.fixed.iter().map(listed).collect()
+}
+
+/// The resources with a variable in the URI.
+pub(crate) fn resource_templates(resources: &loci_dialects::Resources) -> Vec<ResourceTemplate> {
+    let listed = |template: &loci_dialects::Resource| {
+        ResourceTemplate::new(template.uri, template.name)
+            .with_title(template.title)
+            .with_description(template.description)
+            .with_mime_type(template.mime_type)
+    };
+    resources.templates.iter().map(listed).collect()
+}
+
+/// The entry that a URI belongs to, as far as its form tells.
+pub(crate) fn resource_at<'a>(
+    resources: &'a loci_dialects::Resources,
+    uri: &str,
+) -> Option<&'a loci_dialects::Resource> {
+    let fixed = resources.fixed.iter().find(|resource| resource.uri == uri);
+    fixed.or_else(|| resources.templates.iter().find(|template| matches_template(template.uri, uri)))
+}
+
+/// Whether the URI has the template's text around its one variable, and something in its place.
+fn matches_template(template: &str, uri: &str) -> bool {
+    let Some((before, rest)) = template.split_once('{') else { return template == uri };
+    let Some((_variable, after)) = rest.split_once('}') else { return false };
+    uri.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).is_some_and(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_matches_its_template() {
+        let rows = [
+            ("memory://project/{project}", "memory://project/loci", true),
+            ("memory://project/{project}", "memory://project/", false),
+            ("memory://{name}/rules", "memory://loci/rules", true),
+            ("memory://{name}/rules", "memory://rules", false),
+        ];
+        for (template, uri, expected) in rows {
+            assert_eq!(matches_template(template, uri), expected, "{template} {uri}");
+        }
+    }
+
+    #[test]
+    fn a_choice_of_objects_is_an_object() {
+        let choice = object(json!({"anyOf": [{"type": "object"}, {"type": "object"}]}));
+        assert_eq!(as_object_schema(&choice).and_then(|schema| schema.get("type").cloned()), Some(json!("object")));
+        let mixed = object(json!({"anyOf": [{"type": "object"}, {"type": "string"}]}));
+        assert_eq!(as_object_schema(&mixed), None);
+    }
+}

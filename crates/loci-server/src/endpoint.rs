@@ -1,0 +1,158 @@
+//! One MCP endpoint: reads the body before the SDK does, so that what cannot be read is answered
+//! in the protocol's terms, and serves the batches of revision 2025-03-26.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderMap, Method, StatusCode};
+use http_body_util::{BodyExt, Collected};
+use loci_core::limits::{CALL_SECONDS_MAX, REQUEST_BYTES_MAX};
+use rmcp::ServerHandler;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ProtocolVersion};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
+
+use crate::message::{self, Incoming, Refusal};
+
+const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+
+/// Bytes of a body beyond its limit that are read and dropped, so that a client which sends first
+/// and reads afterwards gets to see why it was refused.
+const DRAINED_BYTES_MAX: usize = 8 * REQUEST_BYTES_MAX;
+
+type ServiceFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// An endpoint for one handler. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    service: Arc<dyn Fn(Request) -> ServiceFuture + Send + Sync>,
+}
+
+impl Endpoint {
+    pub(crate) fn new<H: ServerHandler + Clone>(handler: H, config: StreamableHttpServerConfig) -> Self {
+        let sessions = Arc::new(LocalSessionManager::default());
+        let service = StreamableHttpService::new(move || Ok(handler.clone()), sessions, config);
+        let service = move |request: Request| -> ServiceFuture {
+            let service = service.clone();
+            Box::pin(async move { service.handle(request).await.map(Body::new) })
+        };
+        Endpoint { service: Arc::new(service) }
+    }
+
+    /// Answers one HTTP request.
+    pub(crate) async fn handle(self, request: Request) -> Result<Response, Infallible> {
+        if request.method() != Method::POST || !is_json(request.headers()) {
+            return Ok((self.service)(request).await);
+        }
+        let (parts, body) = request.into_parts();
+        let body = match read_body(&parts.headers, body).await {
+            Ok(body) => body,
+            Err(refused) => return Ok(refused),
+        };
+        Ok(match message::read(&body) {
+            Ok(Incoming::Message(_)) => self.pass(parts, body).await,
+            Ok(Incoming::Batch(elements)) => self.batch(parts, elements).await,
+            Err(refusal) => refused(StatusCode::BAD_REQUEST, refusal),
+        })
+    }
+
+    async fn pass(&self, parts: Parts, body: Bytes) -> Response {
+        let start = body.len() - message::without_mark(&body).len();
+        (self.service)(Request::from_parts(parts, Body::from(body.slice(start..)))).await
+    }
+
+    /// Serves the elements one after the other.
+    async fn batch(&self, parts: Parts, elements: Vec<Value>) -> Response {
+        let version = parts.headers.get(PROTOCOL_VERSION);
+        if version.is_some_and(|version| version != ProtocolVersion::V_2025_03_26.as_str()) {
+            return refused(StatusCode::BAD_REQUEST, Refusal::batch_not_served());
+        }
+        let mut replies = Vec::new();
+        for element in elements {
+            if let Err(refusal) = may_stand_in_batch(&element) {
+                replies.push(refusal.into_json());
+                continue;
+            }
+            let response = self.pass(parts.clone(), Bytes::from(element.to_string())).await;
+            if response.status() == StatusCode::ACCEPTED {
+                continue;
+            }
+            if !is_json(response.headers()) {
+                // Refused before anything was looked at (Host, Origin, Accept): so is the rest.
+                return response;
+            }
+            let body = response.into_body().collect().await.map(Collected::to_bytes);
+            replies.push(body.ok().and_then(|body| serde_json::from_slice(&body).ok()).unwrap_or_else(|| {
+                let message = "the reply to this element could not be put into the batch";
+                Refusal::new(None, ErrorCode::INTERNAL_ERROR, message).into_json()
+            }));
+        }
+        if replies.is_empty() { StatusCode::ACCEPTED.into_response() } else { Json(replies).into_response() }
+    }
+}
+
+fn may_stand_in_batch(element: &Value) -> Result<(), Refusal> {
+    match message::read_element(element)? {
+        ClientJsonRpcMessage::Request(request) if matches!(request.request, ClientRequest::InitializeRequest(_)) => {
+            let message = "`initialize` must be sent alone, not in a batch";
+            Err(Refusal::new(Some(request.id), ErrorCode::INVALID_REQUEST, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refused(status: StatusCode, refusal: Refusal) -> Response {
+    (status, Json(refusal.into_json())).into_response()
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let essence = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = essence.split_once(';').map_or(essence, |(essence, _)| essence);
+    essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+/// Reads a body up to its limit.
+async fn read_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Response> {
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > DRAINED_BYTES_MAX) {
+        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, Refusal::too_long(b"", REQUEST_BYTES_MAX)));
+    }
+    match tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), collect(body)).await {
+        Ok(outcome) => outcome,
+        Err(_elapsed) => {
+            let message = format!("the request did not arrive within {CALL_SECONDS_MAX} s");
+            Err(refused(StatusCode::REQUEST_TIMEOUT, Refusal::new(None, ErrorCode::INVALID_REQUEST, message)))
+        }
+    }
+}
+
+async fn collect(mut body: Body) -> Result<Bytes, Response> {
+    let mut kept = Vec::new();
+    let mut dropped = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else {
+            let message = "the request broke off before its end";
+            return Err(refused(StatusCode::BAD_REQUEST, Refusal::new(None, ErrorCode::INVALID_REQUEST, message)));
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        let room = data.len().min(REQUEST_BYTES_MAX - kept.len());
+        kept.extend_from_slice(&data[..room]);
+        dropped += data.len() - room;
+        if dropped > DRAINED_BYTES_MAX {
+            break;
+        }
+    }
+    if dropped > 0 {
+        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, Refusal::too_long(&kept, REQUEST_BYTES_MAX)));
+    }
+    Ok(Bytes::from(kept))
+}

@@ -1,0 +1,426 @@
+//! A dialect as an MCP server.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use loci_core::limits::COMPLETION_VALUES_MAX;
+use loci_core::{Caller, Error, ErrorCode, Scope};
+use loci_dialects::{Context, Dialect, Resources};
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
+    CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode as ProtocolErrorCode, Extensions,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Reference, ResourceContents, ResourcesCapability, ServerCapabilities,
+    ServerConfig, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool, ToolsCapability,
+    UnsubscribeRequestMethod, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use rmcp::{ErrorData, ServerHandler};
+use serde_json::json;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::catalog::{self, Catalog, is_modern};
+use crate::host::Host;
+use crate::subscription;
+
+/// How long a list may be kept, in milliseconds: it changes with the version of loci alone.
+const LIST_TTL_MS: u64 = 300_000;
+
+const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
+
+/// Maps a dialect to the protocol, for every revision. Cheap to clone.
+#[derive(Clone)]
+pub struct DialectHandler {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    dialect: &'static Dialect,
+    host: Arc<Host>,
+    identity: Identity,
+    catalog: OnceLock<Catalog>,
+    /// Is cancelled when this handler's service ends: with the host, or with its one client.
+    ending: CancellationToken,
+    /// What the one client of a pipe subscribed to by `resources/subscribe`, by URI.
+    subscribed: Mutex<HashMap<String, DropGuard>>,
+}
+
+/// Who calls.
+enum Identity {
+    /// The one client at the other end of a pipe.
+    Fixed(Caller),
+    /// Whoever the layer in front found for each request.
+    OfRequest,
+}
+
+impl DialectHandler {
+    /// For one client that is known beforehand: the other end of a pipe.
+    pub fn for_caller(dialect: &'static Dialect, host: Arc<Host>, caller: Caller) -> Self {
+        Self::new(dialect, host, Identity::Fixed(caller))
+    }
+
+    /// For requests whose [`Caller`] a layer in front put into the HTTP request's extensions.
+    /// A request without one is refused.
+    pub fn for_requests(dialect: &'static Dialect, host: Arc<Host>) -> Self {
+        Self::new(dialect, host, Identity::OfRequest)
+    }
+
+    fn new(dialect: &'static Dialect, host: Arc<Host>, identity: Identity) -> Self {
+        let ending = host.closing().child_token();
+        let (catalog, subscribed) = (OnceLock::new(), Mutex::default());
+        let shared = Shared { dialect, host, identity, catalog, ending, subscribed };
+        DialectHandler { shared: Arc::new(shared) }
+    }
+
+    /// Is cancelled when this handler's service ends.
+    pub(crate) fn ending(&self) -> &CancellationToken {
+        &self.shared.ending
+    }
+
+    fn catalog(&self) -> &Catalog {
+        self.shared.catalog.get_or_init(|| Catalog::of(self.shared.dialect))
+    }
+
+    fn caller(&self, extensions: &Extensions) -> Result<Caller, ErrorData> {
+        match &self.shared.identity {
+            Identity::Fixed(caller) => Ok(caller.clone()),
+            Identity::OfRequest => extensions
+                .get::<http::request::Parts>()
+                .and_then(|parts| parts.extensions.get::<Caller>())
+                .cloned()
+                .ok_or_else(|| ErrorData::internal_error("the request reached the dialect without a caller", None)),
+        }
+    }
+
+    /// The caller, if it may read.
+    fn reader(&self, extensions: &Extensions) -> Result<Caller, ErrorData> {
+        let caller = self.caller(extensions)?;
+        if caller.principal.scopes.allow(Scope::Read) {
+            return Ok(caller);
+        }
+        let error = Error::new(ErrorCode::Forbidden, "resources need a token with the scope `read`");
+        Err(protocol_error(&error))
+    }
+
+    /// The dialect's resources; without any, their methods do not exist.
+    fn resources<M: rmcp::model::ConstString>(&self) -> Result<&'static Resources, ErrorData> {
+        self.shared.dialect.resources.as_ref().ok_or_else(ErrorData::method_not_found::<M>)
+    }
+
+    /// Whether the client can be told of changes outside of `subscriptions/listen`: over HTTP no
+    /// connection outlives a request.
+    fn has_pipe(&self) -> bool {
+        matches!(self.shared.identity, Identity::Fixed(_))
+    }
+
+    /// Whether this handler has the method in that kind of revision.
+    fn serves(&self, method: &str, modern: bool) -> bool {
+        let has_resources = self.shared.dialect.resources.is_some();
+        match method {
+            "initialize" => !modern,
+            "resources/subscribe" | "resources/unsubscribe" => has_resources && !modern && self.has_pipe(),
+            "subscriptions/listen" => has_resources && modern,
+            "completion/complete" => has_resources,
+            _ => has_resources || !method.starts_with("resources/"),
+        }
+    }
+
+    async fn complete_resource(
+        &self,
+        resources: &'static Resources,
+        caller: Caller,
+        uri: String,
+        request: CompleteRequestParams,
+    ) -> Result<Vec<String>, ErrorData> {
+        let (argument, prefix) = (request.argument.name, request.argument.value);
+        let named = (uri.clone(), argument.clone());
+        let values = self
+            .shared
+            .host
+            .call(move |engine| (resources.complete)(Context { engine, caller: &caller }, &uri, &argument, &prefix));
+        values.await.map_err(|error| protocol_error(&error))?.ok_or_else(|| {
+            let message = format!("there is no resource template `{}` with a variable `{}`", named.0, named.1);
+            ErrorData::invalid_params(message, None)
+        })
+    }
+}
+
+impl ServerHandler for DialectHandler {
+    fn get_info(&self) -> ServerConfig {
+        let dialect = self.shared.dialect;
+        let mut capabilities = ServerCapabilities::default();
+        if !dialect.tools.is_empty() {
+            capabilities.tools = Some(ToolsCapability::default());
+        }
+        if let Some(resources) = &dialect.resources {
+            let mut capability = ResourcesCapability::default();
+            capability.subscribe = Some(true);
+            capabilities.resources = Some(capability);
+            if !resources.templates.is_empty() {
+                capabilities.completions = Some(serde_json::Map::new());
+            }
+        }
+        let info = ServerConfig::new(capabilities).with_server_info(server_info(dialect));
+        if dialect.instructions.is_empty() { info } else { info.with_instructions(dialect.instructions) }
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        if !self.has_pipe()
+            && let Some(resources) = &mut result.capabilities.resources
+        {
+            resources.subscribe = None;
+        }
+        Ok(result)
+    }
+
+    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let result = DiscoverResult::from_server_info(versions, self.get_info());
+        Ok(result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        refuse_cursor(request)?;
+        let modern = is_modern(context.protocol_version().as_ref());
+        let mut result = ListToolsResult::with_all_items(self.catalog().tools(modern).to_vec());
+        if modern {
+            // The same for everyone at this revision, so anybody's cache may serve it.
+            result = result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public);
+            result.meta = Some(stamp(self.shared.dialect));
+        }
+        Ok(result)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.catalog().tool(name)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let dialect = self.shared.dialect;
+        let caller = self.caller(&context.extensions)?;
+        let Some(tool) = dialect.tool(&request.name) else {
+            let message = format!("there is no tool `{}` here; tools/list names the tools", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let call = self.shared.host.call(move |engine| tool.call(Context { engine, caller: &caller }, arguments));
+        let (reply, failed) = match call.await {
+            Ok(reply) => (reply, false),
+            Err(error) => {
+                if error.code == ErrorCode::Internal {
+                    tracing::error!(tool = tool.name, error = %error, "a call failed inside loci");
+                }
+                (dialect.failure(&error), true)
+            }
+        };
+        let modern = is_modern(context.protocol_version().as_ref());
+        let mut result = self.catalog().result(tool.name, reply, failed, modern);
+        result.meta = modern.then(|| stamp(dialect));
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = self.resources::<ListResourcesRequestMethod>()?;
+        refuse_cursor(request)?;
+        let mut result = ListResourcesResult::with_all_items(catalog::fixed_resources(resources));
+        if is_modern(context.protocol_version().as_ref()) {
+            result = result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public);
+            result.meta = Some(stamp(self.shared.dialect));
+        }
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let resources = self.resources::<ListResourceTemplatesRequestMethod>()?;
+        refuse_cursor(request)?;
+        let mut result = ListResourceTemplatesResult::with_all_items(catalog::resource_templates(resources));
+        if is_modern(context.protocol_version().as_ref()) {
+            result = result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public);
+            result.meta = Some(stamp(self.shared.dialect));
+        }
+        Ok(result)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let resources = self.resources::<ReadResourceRequestMethod>()?;
+        let caller = self.reader(&context.extensions)?;
+        let uri = request.uri.clone();
+        let read = self.shared.host.call(move |engine| (resources.read)(Context { engine, caller: &caller }, &uri));
+        let text = read.await.map_err(|error| protocol_error(&error))?.ok_or_else(|| {
+            let message = "there is no such resource; resources/list and resources/templates/list name them";
+            ErrorData::resource_not_found(message, Some(json!({"uri": request.uri})))
+        })?;
+        let mut contents = ResourceContents::text(text, &request.uri);
+        if let Some(entry) = catalog::resource_at(resources, &request.uri) {
+            contents = contents.with_mime_type(entry.mime_type);
+        }
+        let mut result = ReadResourceResult::new(vec![contents]);
+        if is_modern(context.protocol_version().as_ref()) {
+            result = result.with_ttl_ms(0).with_cache_scope(CacheScope::Private);
+            result.meta = Some(stamp(self.shared.dialect));
+        }
+        Ok(result.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let resources = self.resources::<CompleteRequestMethod>()?;
+        let caller = self.reader(&context.extensions)?;
+        let Reference::Resource(reference) = &request.r#ref else {
+            return Err(ErrorData::invalid_params("loci has no prompts; complete a resource template", None));
+        };
+        let uri = reference.uri.clone();
+        let mut values = self.complete_resource(resources, caller, uri, request).await?;
+        let total = u32::try_from(values.len()).unwrap_or(u32::MAX);
+        let has_more = values.len() > COMPLETION_VALUES_MAX;
+        values.truncate(COMPLETION_VALUES_MAX);
+        let completion = CompletionInfo::with_pagination(values, Some(total), has_more)
+            .map_err(|problem| ErrorData::internal_error(problem, None))?;
+        let mut result = CompleteResult::new(completion);
+        result.meta = is_modern(context.protocol_version().as_ref()).then(|| stamp(self.shared.dialect));
+        Ok(result)
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let resources = self.shared.dialect.resources.as_ref()?;
+        Some(subscription::accepted(resources, requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let caller = self.reader(&context.request_context().extensions)?;
+        let resources = self.resources::<rmcp::model::SubscriptionsListenRequestMethod>()?;
+        let listening = subscription::listen(&self.shared.host, resources, caller, &context);
+        tokio::select! {
+            () = self.shared.ending.cancelled() => Ok(()),
+            ended = listening => ended,
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let resources = self.resources::<SubscribeRequestMethod>()?;
+        if !self.has_pipe() {
+            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+        }
+        let caller = self.reader(&context.extensions)?;
+        let ended = self.shared.ending.child_token();
+        subscription::subscribe(&self.shared.host, resources, caller, &request.uri, context.peer, ended.clone())
+            .await?;
+        subscription::lock(&self.shared.subscribed).insert(request.uri, ended.drop_guard());
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if !self.has_pipe() || self.shared.dialect.resources.is_none() {
+            return Err(ErrorData::method_not_found::<UnsubscribeRequestMethod>());
+        }
+        subscription::lock(&self.shared.subscribed).remove(&request.uri);
+        Ok(())
+    }
+
+    /// What the SDK could not read as one of its requests: an unknown method, or a known one with
+    /// parameters of the wrong shape.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let modern = is_modern(context.protocol_version().as_ref());
+        let method = request.method.as_str();
+        let Some(expected) = expected_parameters(method).filter(|_| self.serves(method, modern)) else {
+            let message = format!("there is no method `{method}` here");
+            return Err(ErrorData::new(ProtocolErrorCode::METHOD_NOT_FOUND, message, None));
+        };
+        Err(ErrorData::invalid_params(format!("the parameters of {method} are malformed: {expected}"), None))
+    }
+}
+
+/// What the parameters of a method must be like.
+fn expected_parameters(method: &str) -> Option<&'static str> {
+    Some(match method {
+        "tools/call" => "`name` must be a string and `arguments`, if given, an object",
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "`uri` must be a string",
+        "completion/complete" => "`ref` must be a reference and `argument` an object with `name` and `value`",
+        "initialize" => "`protocolVersion`, `capabilities` and `clientInfo` are required",
+        "tools/list" | "resources/list" | "resources/templates/list" => "`cursor`, if given, must be a string",
+        "subscriptions/listen" => "`notifications` must be an object",
+        _ => return None,
+    })
+}
+
+/// Lists have one page, so no cursor was ever given out.
+fn refuse_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        None => Ok(()),
+        Some(_) => Err(ErrorData::invalid_params("this list has one page; ask for it without `cursor`", None)),
+    }
+}
+
+fn server_info(dialect: &Dialect) -> Implementation {
+    Implementation::new("loci", env!("CARGO_PKG_VERSION")).with_title(dialect.title)
+}
+
+/// The metadata that says who made a result (2026-07-28).
+fn stamp(dialect: &Dialect) -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.insert(SERVER_INFO_KEY.to_owned(), json!(server_info(dialect)));
+    meta
+}
+
+/// A failure where the protocol has no place for a tool's failure.
+pub(crate) fn protocol_error(error: &Error) -> ErrorData {
+    let code = match error.code {
+        ErrorCode::InvalidArgument | ErrorCode::NotFound | ErrorCode::TooLarge => ProtocolErrorCode::INVALID_PARAMS,
+        ErrorCode::Unauthorized | ErrorCode::Forbidden | ErrorCode::Conflict | ErrorCode::RateLimited => {
+            ProtocolErrorCode::INVALID_REQUEST
+        }
+        ErrorCode::Unavailable | ErrorCode::Internal => ProtocolErrorCode::INTERNAL_ERROR,
+    };
+    ErrorData::new(code, error.message.clone(), Some(json!({"code": error.code.name()})))
+}

@@ -1,0 +1,192 @@
+//! Reading JSON-RPC messages from bytes that may be anything, and refusing the rest politely.
+
+use std::fmt;
+
+use loci_core::limits::{BATCH_REQUESTS_MAX, REQUEST_NESTING_MAX};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::error::Category;
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// What a client sent in one line or one body.
+pub(crate) enum Incoming {
+    /// One message.
+    Message(Box<ClientJsonRpcMessage>),
+    /// The elements of a batch, not looked at yet. There is at least one.
+    Batch(Vec<Value>),
+}
+
+/// Bytes that are no message.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    id: Option<RequestId>,
+    code: ErrorCode,
+    message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Self {
+        Refusal { id, code, message: message.into() }
+    }
+
+    /// A text beyond its limit, of which `beginning` was kept.
+    pub(crate) fn too_long(beginning: &[u8], bytes_max: usize) -> Self {
+        let id = recover_id(&String::from_utf8_lossy(beginning));
+        let message = format!("the message is longer than {bytes_max} bytes; send less at a time");
+        Refusal::new(id, ErrorCode::INVALID_REQUEST, message)
+    }
+
+    /// A batch where none is served.
+    pub(crate) fn batch_not_served() -> Self {
+        let message = "batches exist in protocol revision 2025-03-26 alone; send one message at a time";
+        Refusal::new(None, ErrorCode::INVALID_REQUEST, message)
+    }
+
+    /// The error reply. What has no id gets `null`, as JSON-RPC wants it; the SDK would leave it out.
+    pub(crate) fn into_json(self) -> Value {
+        let id = self.id.map_or(Value::Null, RequestId::into_json_value);
+        serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": self.code.0, "message": self.message}})
+    }
+}
+
+/// The text without a byte order mark.
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(bytes)
+}
+
+/// Reads one message or one batch.
+///
+/// # Errors
+/// The error reply to send, under the request's id where that can still be told: -32700 for what
+/// is not JSON that can be read, -32600 for JSON that is no message.
+pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refusal> {
+    let bytes = without_mark(bytes);
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        let id = recover_id(&String::from_utf8_lossy(bytes));
+        return Err(Refusal::new(id, ErrorCode::PARSE_ERROR, "the message is not valid UTF-8"));
+    };
+    if text.trim_start().starts_with('[') {
+        return read_batch(text);
+    }
+    match serde_json::from_str(text) {
+        Ok(message) => Ok(Incoming::Message(Box::new(message))),
+        Err(error) => Err(refuse(text, &error)),
+    }
+}
+
+fn read_batch(text: &str) -> Result<Incoming, Refusal> {
+    let elements: Vec<Value> = serde_json::from_str(text).map_err(|error| refuse(text, &error))?;
+    if elements.is_empty() {
+        return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, "the batch is empty"));
+    }
+    if elements.len() > BATCH_REQUESTS_MAX {
+        let message = format!("the batch has {} messages; at most {BATCH_REQUESTS_MAX} are read", elements.len());
+        return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, message));
+    }
+    Ok(Incoming::Batch(elements))
+}
+
+/// Reads one element of a batch.
+///
+/// # Errors
+/// The error reply to put in its place.
+pub(crate) fn read_element(element: &Value) -> Result<ClientJsonRpcMessage, Refusal> {
+    ClientJsonRpcMessage::deserialize(element).map_err(|_| {
+        let id = element.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
+        Refusal::new(id, ErrorCode::INVALID_REQUEST, NO_MESSAGE)
+    })
+}
+
+const NO_MESSAGE: &str = "this is no JSON-RPC 2.0 message: it needs `jsonrpc`: \"2.0\", a `method`, and, to be answered, a string or integer `id`";
+
+fn refuse(text: &str, error: &serde_json::Error) -> Refusal {
+    let id = recover_id(text);
+    match error.classify() {
+        Category::Data => Refusal::new(id, ErrorCode::INVALID_REQUEST, NO_MESSAGE),
+        Category::Syntax | Category::Eof | Category::Io => {
+            let message =
+                format!("the message cannot be read as JSON of at most {REQUEST_NESTING_MAX} levels: {error}");
+            Refusal::new(id, ErrorCode::PARSE_ERROR, message)
+        }
+    }
+}
+
+/// The id of a message that cannot be read as a whole: skips everything else without looking
+/// into it (at any depth, whatever its escapes), and keeps what it found before the text breaks
+/// off.
+fn recover_id(text: &str) -> Option<RequestId> {
+    let mut seeker = IdSeeker::default();
+    // The text is known to be faulty; where it is does not matter here.
+    let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut seeker);
+    seeker.id
+}
+
+#[derive(Default)]
+struct IdSeeker {
+    id: Option<RequestId>,
+}
+
+impl<'de> Visitor<'de> for &mut IdSeeker {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "id" {
+                self.id = Some(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal_of(bytes: &[u8]) -> (Option<RequestId>, i32) {
+        match read(bytes) {
+            Ok(_) => panic!("{} was read", String::from_utf8_lossy(bytes)),
+            Err(refusal) => (refusal.id, refusal.code.0),
+        }
+    }
+
+    #[test]
+    fn faulty_messages_keep_their_id() {
+        let deep = format!(r#"{{"id":7,"method":"x","params":{}1{}}}"#, "[".repeat(20_000), "]".repeat(20_000));
+        let rows: [(&[u8], Option<i64>, i32); 9] = [
+            (br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\ud800"}}"#, Some(7), -32700),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\xfe\"}", Some(7), -32700),
+            (deep.as_bytes(), Some(7), -32700),
+            (br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"#, Some(7), -32700),
+            (br#"{"jsonrpc":"1.0","id":7,"method":"tools/list"}"#, Some(7), -32600),
+            (br#"{"jsonrpc":"2.0","id":7}"#, Some(7), -32600),
+            (br#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#, None, -32600),
+            (b"hello", None, -32700),
+            (b"[]", None, -32600),
+        ];
+        for (bytes, id, code) in rows {
+            let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
+            assert_eq!(refusal_of(bytes), (id.map(RequestId::Number), code), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        assert!(read("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}".as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_batch_beyond_the_limit_is_refused() {
+        let one = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let batch = format!("[{}]", vec![one; BATCH_REQUESTS_MAX + 1].join(","));
+        assert_eq!(refusal_of(batch.as_bytes()), (None, -32600));
+    }
+}

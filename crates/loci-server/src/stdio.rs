@@ -1,0 +1,378 @@
+//! MCP over a pair of pipes: one message a line.
+//!
+//! Lines are read here and not by the SDK, which skips what it cannot read: a client that waits
+//! for an answer would wait for ever. Here every line is answered or is a notification.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use loci_core::Caller;
+use loci_core::limits::{CALLS_IN_FLIGHT_MAX, REQUEST_BYTES_MAX, SUBSCRIPTIONS_MAX};
+use loci_dialects::Dialect;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetMeta, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::service::{RoleServer, ServerInitializeError};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::handler::DialectHandler;
+use crate::host::Host;
+use crate::message::{self, Incoming, Refusal};
+use crate::subscription::lock;
+
+/// Requests that are read before earlier ones are answered: those at work, as many waiting, and
+/// subscriptions, which are answered when they end.
+const IN_FLIGHT_MAX: usize = 2 * CALLS_IN_FLIGHT_MAX + SUBSCRIPTIONS_MAX;
+/// Messages that wait for the SDK, and lines that wait for the client to read them.
+const QUEUE_MAX: usize = 16;
+/// How long the client has to read the last replies after it closed its end.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Serves one client until it closes its end or the host closes; replies to what was read until
+/// then are written first. Nothing but the protocol goes to `writer`.
+///
+/// # Errors
+/// If the service ends for another reason than these two.
+pub async fn serve_stdio(
+    dialect: &'static Dialect,
+    host: Arc<Host>,
+    caller: Caller,
+    reader: impl AsyncRead + Send + Unpin + 'static,
+    writer: impl AsyncWrite + Send + Unpin + 'static,
+) -> io::Result<()> {
+    let (replies, lines) = mpsc::channel(QUEUE_MAX);
+    let (incoming, messages) = mpsc::channel(QUEUE_MAX);
+    let session = Arc::new(Session { state: Mutex::default(), answered: Notify::new(), replies });
+    let writing = tokio::spawn(write_lines(writer, lines));
+    let handler = DialectHandler::for_caller(dialect, host, caller);
+    let ending = handler.ending().clone();
+    let reading = tokio::spawn(read_messages(BufReader::new(reader), Arc::clone(&session), incoming, ending));
+
+    let outcome = match rmcp::serve_server(handler, PipeTransport { messages, session }).await {
+        Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(io::Error::other(error)),
+    };
+    reading.abort();
+    if tokio::time::timeout(FLUSH_TIMEOUT, writing).await.is_err() {
+        tracing::warn!("the client did not read the last replies");
+    }
+    outcome
+}
+
+async fn write_lines(mut writer: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = lines.recv().await {
+        let written = async {
+            writer.write_all(&line).await?;
+            writer.flush().await
+        };
+        if let Err(error) = written.await {
+            // The client is gone. Its end of the other pipe closes too, which ends the service.
+            tracing::debug!(%error, "a reply could not be written");
+            return;
+        }
+    }
+}
+
+/// What the reading and the writing side know of each other.
+struct Session {
+    state: Mutex<State>,
+    answered: Notify,
+    replies: mpsc::Sender<Vec<u8>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Requests that were read and not answered, with the batch that they came in.
+    in_flight: HashMap<RequestId, Option<u64>>,
+    batches: HashMap<u64, Batch>,
+    batches_begun: u64,
+    /// The revision that a handshake agreed on.
+    negotiated: Option<ProtocolVersion>,
+    /// Whether the SDK has seen the message that opens its session. Before that, anything but a
+    /// request would end the service.
+    opened: bool,
+}
+
+#[derive(Default)]
+struct Batch {
+    waiting: usize,
+    replies: Vec<Value>,
+}
+
+impl State {
+    /// Puts a reply to its batch; returns the replies of the batch when they are complete.
+    fn complete(&mut self, batch: u64, reply: Option<Value>) -> Option<Vec<Value>> {
+        let entry = self.batches.get_mut(&batch)?;
+        entry.replies.extend(reply);
+        entry.waiting -= 1;
+        if entry.waiting > 0 {
+            return None;
+        }
+        self.batches.remove(&batch).map(|batch| batch.replies)
+    }
+}
+
+impl Session {
+    /// The line for an outgoing message, if it is to be written now, and the request it answers.
+    fn line_for(&self, message: &ServerJsonRpcMessage) -> io::Result<Option<Vec<u8>>> {
+        let mut state = lock(&self.state);
+        if let ServerJsonRpcMessage::Response(response) = message
+            && let ServerResult::InitializeResult(result) = &response.result
+        {
+            state.negotiated = Some(result.protocol_version.clone());
+        }
+        let id = match message {
+            ServerJsonRpcMessage::Response(response) => Some(&response.id),
+            ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        let batch = id.and_then(|id| state.in_flight.remove(id)).flatten();
+        self.answered.notify_waiters();
+        match batch {
+            None => line_of(message).map(Some),
+            Some(batch) => {
+                let reply = serde_json::to_value(message)?;
+                state.complete(batch, Some(reply)).map(|replies| line_of(&replies)).transpose()
+            }
+        }
+    }
+
+    /// Forgets a request that the client cancelled: the SDK will not answer it.
+    fn cancelled(&self, id: &RequestId) -> Option<Vec<Value>> {
+        let mut state = lock(&self.state);
+        let batch = state.in_flight.remove(id).flatten();
+        self.answered.notify_waiters();
+        batch.and_then(|batch| state.complete(batch, None)).filter(|replies| !replies.is_empty())
+    }
+
+    /// Waits until fewer than `limit` requests are unanswered.
+    async fn fewer_than(&self, limit: usize) {
+        loop {
+            let mut answered = pin!(self.answered.notified());
+            answered.as_mut().enable();
+            if lock(&self.state).in_flight.len() < limit {
+                return;
+            }
+            answered.await;
+        }
+    }
+
+    async fn reply(&self, reply: &impl serde::Serialize) -> io::Result<()> {
+        let line = line_of(reply)?;
+        self.replies.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+fn line_of(message: &impl serde::Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// What the SDK sees of the pipes.
+struct PipeTransport {
+    messages: mpsc::Receiver<ClientJsonRpcMessage>,
+    session: Arc<Session>,
+}
+
+impl Transport<RoleServer> for PipeTransport {
+    type Error = io::Error;
+
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let session = Arc::clone(&self.session);
+        async move {
+            match session.line_for(&message)? {
+                None => Ok(()),
+                Some(line) => session.replies.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into()),
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.messages.recv().await
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.messages.close();
+        Ok(())
+    }
+}
+
+/// Reads lines until the end of input or of service, then waits until all requests are answered.
+async fn read_messages(
+    mut reader: impl AsyncBufRead + Unpin,
+    session: Arc<Session>,
+    incoming: mpsc::Sender<ClientJsonRpcMessage>,
+    ending: CancellationToken,
+) {
+    let mut line = Vec::new();
+    loop {
+        session.fewer_than(IN_FLIGHT_MAX).await;
+        let end = tokio::select! {
+            () = ending.cancelled() => break,
+            end = read_line(&mut reader, &mut line) => end,
+        };
+        let taken = match end {
+            Ok(LineEnd::Complete) => take_line(&line, &session, &incoming).await,
+            Ok(LineEnd::TooLong) => session.reply(&Refusal::too_long(&line, REQUEST_BYTES_MAX).into_json()).await,
+            Ok(LineEnd::EndOfInput) => break,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = taken {
+            tracing::debug!(%error, "the pipe broke");
+            break;
+        }
+        line.clear();
+        line.shrink_to(READ_BUFFER_KEPT_BYTES);
+    }
+    // Subscriptions end with the service; everything else is answered first.
+    ending.cancel();
+    session.fewer_than(1).await;
+}
+
+/// What a long line leaves allocated.
+const READ_BUFFER_KEPT_BYTES: usize = 64 << 10;
+
+enum LineEnd {
+    Complete,
+    /// The line went on beyond the limit; its beginning was kept.
+    TooLong,
+    EndOfInput,
+}
+
+/// Reads one line without letting it grow beyond its limit.
+async fn read_line(reader: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<LineEnd> {
+    let mut too_long = false;
+    loop {
+        let available = reader.fill_buf().await?;
+        if available.is_empty() {
+            // A last line without its end is a message all the same.
+            return Ok(match (too_long, line.is_empty()) {
+                (true, _) => LineEnd::TooLong,
+                (false, false) => LineEnd::Complete,
+                (false, true) => LineEnd::EndOfInput,
+            });
+        }
+        let newline = available.iter().position(|byte| *byte == b'\n');
+        let text = &available[..newline.unwrap_or(available.len())];
+        let kept = text.len().min(REQUEST_BYTES_MAX - line.len());
+        line.extend_from_slice(&text[..kept]);
+        too_long |= kept < text.len();
+        let consumed = text.len() + usize::from(newline.is_some());
+        reader.consume(consumed);
+        if newline.is_some() {
+            return Ok(if too_long { LineEnd::TooLong } else { LineEnd::Complete });
+        }
+    }
+}
+
+async fn take_line(line: &[u8], session: &Session, incoming: &mpsc::Sender<ClientJsonRpcMessage>) -> io::Result<()> {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Ok(());
+    }
+    match message::read(line) {
+        Ok(Incoming::Message(message)) => match admit(&message, None, session) {
+            Ok(true) => forward(*message, session, incoming).await,
+            Ok(false) => Ok(()),
+            Err(refusal) => session.reply(&refusal.into_json()).await,
+        },
+        Ok(Incoming::Batch(elements)) => take_batch(&elements, session, incoming).await,
+        Err(refusal) => session.reply(&refusal.into_json()).await,
+    }
+}
+
+/// Notes a request as in flight. Says whether the message may go on to the SDK.
+fn admit(message: &ClientJsonRpcMessage, batch: Option<u64>, session: &Session) -> Result<bool, Refusal> {
+    let mut state = lock(&session.state);
+    let ClientJsonRpcMessage::Request(request) = message else { return Ok(state.opened) };
+    if state.in_flight.contains_key(&request.id) {
+        let message = "a request with this id is not answered yet; give every request its own id";
+        return Err(Refusal::new(Some(request.id.clone()), ErrorCode::INVALID_REQUEST, message));
+    }
+    state.in_flight.insert(request.id.clone(), batch);
+    state.opened |= match &request.request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_) => false,
+        other => other.get_meta().missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty(),
+    };
+    Ok(true)
+}
+
+async fn forward(
+    message: ClientJsonRpcMessage,
+    session: &Session,
+    incoming: &mpsc::Sender<ClientJsonRpcMessage>,
+) -> io::Result<()> {
+    let cancelled = match &message {
+        ClientJsonRpcMessage::Notification(notification) => match &notification.notification {
+            ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.clone(),
+            _ => None,
+        },
+        _ => None,
+    };
+    incoming.send(message).await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+    match cancelled.and_then(|id| session.cancelled(&id)) {
+        Some(replies) => session.reply(&replies).await,
+        None => Ok(()),
+    }
+}
+
+async fn take_batch(
+    elements: &[Value],
+    session: &Session,
+    incoming: &mpsc::Sender<ClientJsonRpcMessage>,
+) -> io::Result<()> {
+    if lock(&session.state).negotiated != Some(ProtocolVersion::V_2025_03_26) {
+        return session.reply(&Refusal::batch_not_served().into_json()).await;
+    }
+    let number = {
+        let mut state = lock(&session.state);
+        state.batches_begun += 1;
+        state.batches_begun
+    };
+    let mut batch = Batch::default();
+    let mut messages = Vec::new();
+    let mut ids = HashSet::new();
+    for element in elements {
+        match admit_element(element, number, session) {
+            Ok(Some(message)) => {
+                if let ClientJsonRpcMessage::Request(request) = &message {
+                    ids.insert(request.id.clone());
+                }
+                messages.push(message);
+            }
+            Ok(None) => {}
+            Err(refusal) => batch.replies.push(refusal.into_json()),
+        }
+    }
+    batch.waiting = ids.len();
+    if batch.waiting > 0 {
+        lock(&session.state).batches.insert(number, batch);
+    } else if !batch.replies.is_empty() {
+        session.reply(&batch.replies).await?;
+    }
+    for message in messages {
+        forward(message, session, incoming).await?;
+    }
+    Ok(())
+}
+
+fn admit_element(element: &Value, batch: u64, session: &Session) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    let message = message::read_element(element)?;
+    if let ClientJsonRpcMessage::Request(request) = &message
+        && matches!(request.request, ClientRequest::InitializeRequest(_))
+    {
+        let message = "`initialize` must be sent alone, not in a batch";
+        return Err(Refusal::new(Some(request.id.clone()), ErrorCode::INVALID_REQUEST, message));
+    }
+    Ok(admit(&message, Some(batch), session)?.then_some(message))
+}

@@ -1,0 +1,167 @@
+//! Who gets in, and what that allows.
+
+use std::sync::Arc;
+
+use loci_core::{Scope, Scopes, Space, Timestamp, Token, TokenStore};
+use loci_server::{Authentication, HttpConfig, token_hash};
+use loci_testkit::{FixedClock, NaiveStore};
+use serde_json::json;
+
+use crate::support::{MODERN, Reply, Server, World, call, request};
+
+const NOW: Timestamp = Timestamp::from_microseconds(1_000_000_000);
+
+fn token(id: &str, scopes: &[Scope]) -> Token {
+    Token {
+        id: id.to_owned(),
+        hash: token_hash(&format!("secret-of-{id}")),
+        space: Space::default(),
+        subject: id.to_owned(),
+        scopes: Scopes::of(scopes),
+        created_at: Timestamp::from_microseconds(0),
+        expires_at: None,
+        revoked_at: None,
+    }
+}
+
+fn tokens() -> (Arc<NaiveStore>, Authentication) {
+    let store = Arc::new(NaiveStore::new());
+    store.add_token(&token("ann", &[Scope::Read, Scope::Write])).unwrap();
+    store.add_token(&token("reader", &[Scope::Read])).unwrap();
+    store.add_token(&token("writer", &[Scope::Write])).unwrap();
+    store.add_token(&Token { expires_at: Some(NOW), ..token("late", &[Scope::Read]) }).unwrap();
+    store.add_token(&Token { expires_at: Some(NOW.plus_seconds(1)), ..token("soon", &[Scope::Read]) }).unwrap();
+    let clock = Arc::new(FixedClock::new(NOW));
+    (store.clone(), Authentication::Tokens { store, clock })
+}
+
+async fn echo(server: &Server, authorization: &str) -> Reply {
+    let headers = [("authorization", authorization)];
+    server.request(MODERN, &headers, "tools/call", call("echo", json!({"text": "hi"}))).await
+}
+
+#[tokio::test]
+async fn a_valid_token_says_who_calls() {
+    let (_, authentication) = tokens();
+    let server = Server::start(&World::new(), authentication).await;
+    for (authorization, subject) in
+        [("Bearer secret-of-ann", "ann"), ("bearer secret-of-reader", "reader"), ("Bearer secret-of-soon", "soon")]
+    {
+        let reply = echo(&server, authorization).await;
+        assert_eq!(reply.json()["result"]["structuredContent"]["subject"], subject);
+    }
+}
+
+#[tokio::test]
+async fn everything_else_is_401_with_a_challenge() {
+    let (store, authentication) = tokens();
+    store.revoke_token("ann", NOW).unwrap();
+    let server = Server::start(&World::new(), authentication).await;
+    let invalid = [
+        "Bearer secret-of-nobody",
+        "Bearer secret-of-ann",
+        "Bearer secret-of-late",
+        "Bearer",
+        "Bearer  ",
+        "Basic c2VjcmV0LW9mLXJlYWRlcg==",
+        "secret-of-reader",
+    ];
+    for authorization in invalid {
+        let reply = echo(&server, authorization).await;
+        assert_eq!(reply.status, 401, "{authorization}");
+        assert_eq!(reply.headers["www-authenticate"], "Bearer realm=\"loci\", error=\"invalid_token\"");
+        assert_eq!(reply.json()["error"]["code"], "unauthorized");
+        assert!(!reply.body.contains("secret"));
+    }
+    let missing = server.post(&[], request(1, "ping", json!({})).to_string().as_bytes()).await;
+    assert_eq!((missing.status, missing.headers["www-authenticate"].as_str()), (401, "Bearer realm=\"loci\""));
+    let in_url = server.send("POST /mcp/test?access_token=secret-of-reader", &[], b"{}").await;
+    assert_eq!(in_url.status, 401);
+    let garbage = server.post(&[], b"hello").await;
+    assert_eq!(garbage.status, 401);
+}
+
+#[tokio::test]
+async fn a_revocation_holds_from_the_next_call_on() {
+    let (store, authentication) = tokens();
+    let server = Server::start(&World::new(), authentication).await;
+    assert_eq!(echo(&server, "Bearer secret-of-ann").await.status, 200);
+    store.revoke_token("ann", NOW).unwrap();
+    assert_eq!(echo(&server, "Bearer secret-of-ann").await.status, 401);
+}
+
+#[tokio::test]
+async fn the_body_decides_what_is_called_and_not_a_header() {
+    let (_, authentication) = tokens();
+    let server = Server::start(&World::new(), authentication).await;
+    let body = request(1, "tools/call", call("forget", json!({}))).to_string();
+    for version in [Some("2025-11-25"), None] {
+        let mut headers =
+            vec![("authorization", "Bearer secret-of-reader"), ("mcp-method", "tools/call"), ("mcp-name", "echo")];
+        headers.extend(version.map(|version| ("mcp-protocol-version", version)));
+        let reply = server.post(&headers, body.as_bytes()).await.json();
+        assert_eq!(reply["result"]["isError"], true);
+        assert_eq!(reply["result"]["structuredContent"]["error"]["code"], "forbidden");
+    }
+    let modern = crate::support::modern(1, "tools/call", call("forget", json!({}))).to_string();
+    let headers = [
+        ("authorization", "Bearer secret-of-reader"),
+        ("mcp-protocol-version", MODERN),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "echo"),
+    ];
+    let reply = server.post(&headers, modern.as_bytes()).await;
+    assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!(-32020)));
+    let allowed = [("authorization", "Bearer secret-of-ann")];
+    let reply = server.request(MODERN, &allowed, "tools/call", call("forget", json!({}))).await;
+    assert_eq!(reply.json()["result"]["isError"], false);
+}
+
+#[tokio::test]
+async fn resources_need_the_scope_to_read() {
+    let (_, authentication) = tokens();
+    let server = Server::start(&World::new(), authentication).await;
+    let headers = [("authorization", "Bearer secret-of-writer")];
+    let reply = server.request(MODERN, &headers, "resources/read", json!({"uri": "test://about"})).await.json();
+    assert_eq!(reply["error"]["data"]["code"], "forbidden");
+}
+
+#[tokio::test]
+async fn foreign_origins_and_hosts_are_refused() {
+    let world = World::new();
+    let mut config = HttpConfig::new(Authentication::Anonymous);
+    config.allowed_hosts = vec!["memory.example".to_owned()];
+    config.allowed_origins = vec!["https://app.example:443".to_owned()];
+    let open = Server::start_with(&world, config).await;
+    let usual = Server::start(&world, Authentication::Anonymous).await;
+    let rows = [
+        (("origin", "http://localhost:3000"), 200, 200),
+        (("origin", "http://127.0.0.1:1"), 200, 200),
+        (("origin", "http://[::1]:1"), 200, 200),
+        (("origin", "https://app.example"), 200, 403),
+        (("origin", "http://app.example"), 403, 403),
+        (("origin", "https://elsewhere.example"), 403, 403),
+        (("origin", "null"), 403, 403),
+        (("host", "localhost"), 200, 200),
+        (("host", "memory.example:8080"), 200, 403),
+        (("host", "elsewhere.example"), 403, 403),
+    ];
+    let body = request(1, "ping", json!({})).to_string();
+    for (header, expected_open, expected_usual) in rows {
+        assert_eq!(open.post(&[header], body.as_bytes()).await.status, expected_open, "{header:?}");
+        assert_eq!(usual.post(&[header], body.as_bytes()).await.status, expected_usual, "{header:?}");
+    }
+}
+
+#[tokio::test]
+async fn health_is_open_and_other_paths_are_not_there() {
+    let (_, authentication) = tokens();
+    let server = Server::start(&World::new(), authentication).await;
+    for path in ["/healthz", "/readyz"] {
+        let reply = server.send(&format!("GET {path}"), &[], b"").await;
+        assert_eq!((reply.status, reply.body.as_str()), (200, "ok\n"));
+    }
+    let reply = server.send("GET /elsewhere", &[], b"").await;
+    assert_eq!((reply.status, &reply.json()["error"]["code"]), (404, &json!("not_found")));
+    server.stop().await;
+}

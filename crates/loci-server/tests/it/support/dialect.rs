@@ -1,0 +1,209 @@
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use loci_core::{
+    Batch, CandidateQuery, Candidates, Error, Filter, Memory, MemoryId, ModelId, Page, Result, Scope, Space, Store,
+    StoreSize, Tally, Timestamp,
+};
+use loci_dialects::{Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool};
+use loci_engine::{Engine, SearchMode};
+use loci_server::Host;
+use loci_testkit::{FixedClock, HashingEmbedder};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The texts of the resources `test://note/{name}`, shared by all tests: each has its own name.
+static NOTES: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::default);
+
+/// Says back what it was told.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct EchoArguments {
+    /// What to say.
+    #[schemars(length(min = 1))]
+    text: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EchoOutput {
+    text: String,
+    subject: Option<String>,
+}
+
+struct Echo;
+
+impl TypedTool for Echo {
+    const NAME: &'static str = "echo";
+    const TITLE: &'static str = "Echo";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    type Arguments = EchoArguments;
+    type Output = EchoOutput;
+
+    fn run(context: Context<'_>, arguments: EchoArguments) -> Result<Reply> {
+        let subject = context.caller.principal.subject.clone();
+        Ok(Reply::json(serde_json::to_value(EchoOutput { text: arguments.text, subject }).unwrap()))
+    }
+}
+
+/// Takes nothing.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoArguments {}
+
+struct Numbers;
+
+impl TypedTool for Numbers {
+    const NAME: &'static str = "numbers";
+    const TITLE: &'static str = "Numbers";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    type Arguments = NoArguments;
+    type Output = Vec<u32>;
+
+    fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
+        Ok(Reply::json(serde_json::json!([1, 2, 3])))
+    }
+}
+
+struct Forget;
+
+impl TypedTool for Forget {
+    const NAME: &'static str = "forget";
+    const TITLE: &'static str = "Forget";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    type Arguments = NoArguments;
+    type Output = EchoOutput;
+
+    fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
+        Ok(Reply::json(serde_json::json!({"text": "gone", "subject": null})))
+    }
+}
+
+struct Panics;
+
+impl TypedTool for Panics {
+    const NAME: &'static str = "panics";
+    const TITLE: &'static str = "Panics";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    type Arguments = NoArguments;
+    type Output = EchoOutput;
+
+    fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
+        panic!("as the test wants it")
+    }
+}
+
+static TOOLS: [Tool; 4] = [Tool::of::<Numbers>(), Tool::of::<Echo>(), Tool::of::<Forget>(), Tool::of::<Panics>()];
+static PLAIN_TOOLS: [Tool; 1] = [Tool::of::<Echo>()];
+
+/// A dialect with tools of every kind and resources.
+pub static DIALECT: Dialect = Dialect {
+    name: "test",
+    title: "Test",
+    instructions: "Try things here.",
+    tools: &TOOLS,
+    resources: Some(Resources {
+        fixed: &[Resource {
+            uri: "test://about",
+            name: "about",
+            title: "About",
+            description: "What this is.",
+            mime_type: "text/plain",
+        }],
+        templates: &[Resource {
+            uri: "test://note/{name}",
+            name: "note",
+            title: "Note",
+            description: "One note.",
+            mime_type: "text/markdown",
+        }],
+        read,
+        complete,
+    }),
+};
+
+/// A dialect with one tool and nothing else.
+pub static PLAIN: Dialect =
+    Dialect { name: "plain", title: "Plain", instructions: "", tools: &PLAIN_TOOLS, resources: None };
+
+#[expect(clippy::unnecessary_wraps, reason = "the seam demands the type")]
+fn read(_context: Context<'_>, uri: &str) -> Result<Option<String>> {
+    if uri == "test://about" {
+        return Ok(Some("a test".to_owned()));
+    }
+    let name = uri.strip_prefix("test://note/");
+    Ok(name.and_then(|name| NOTES.lock().unwrap().get(name).cloned()))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the seam demands the type")]
+fn complete(_context: Context<'_>, uri: &str, argument: &str, prefix: &str) -> Result<Option<Vec<String>>> {
+    let known = uri == "test://note/{name}" && argument == "name";
+    Ok(known.then(|| (0..150).map(|n| format!("n{n}")).filter(|name| name.starts_with(prefix)).collect()))
+}
+
+/// Writes a note as another process would: past the server.
+pub fn set_resource(world: &World, name: &str, text: &str) {
+    NOTES.lock().unwrap().insert(name.to_owned(), text.to_owned());
+    world.store.version.fetch_add(1, Ordering::SeqCst);
+}
+
+/// A host over a store that holds nothing but its version.
+pub struct World {
+    pub host: Arc<Host>,
+    store: Arc<EmptyStore>,
+}
+
+impl World {
+    pub fn new() -> Self {
+        let store = Arc::new(EmptyStore { version: AtomicU64::new(1) });
+        let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(0)));
+        let engine = Engine::new(store.clone(), Arc::new(HashingEmbedder::new(8)), clock, SearchMode::Words);
+        World { host: Host::new(Arc::new(engine)), store }
+    }
+}
+
+struct EmptyStore {
+    version: AtomicU64,
+}
+
+impl Store for EmptyStore {
+    fn commit(&self, _batch: Batch) -> Result<()> {
+        Err(Error::unavailable("this store keeps nothing"))
+    }
+
+    fn get(&self, _space: &Space, _id: &MemoryId) -> Result<Option<Memory>> {
+        Ok(None)
+    }
+
+    fn list(&self, _filter: &Filter, _page: Page) -> Result<Vec<Memory>> {
+        Ok(Vec::new())
+    }
+
+    fn tally(&self, _filter: &Filter) -> Result<Vec<Tally>> {
+        Ok(Vec::new())
+    }
+
+    fn candidates(&self, _query: &CandidateQuery<'_>) -> Result<Candidates> {
+        Ok(Candidates::default())
+    }
+
+    fn without_vector(&self, _model: &ModelId, _limit: usize) -> Result<Vec<(Space, MemoryId)>> {
+        Ok(Vec::new())
+    }
+
+    fn sweep(&self, _now: Timestamp, _limit: usize) -> Result<usize> {
+        Ok(0)
+    }
+
+    fn version(&self) -> Result<u64> {
+        Ok(self.version.load(Ordering::SeqCst))
+    }
+
+    fn size(&self) -> Result<StoreSize> {
+        Ok(StoreSize::default())
+    }
+}

@@ -1,0 +1,41 @@
+//! A small dialect, and clients for both transports.
+
+mod dialect;
+mod http;
+mod pipe;
+
+pub use dialect::{DIALECT, PLAIN, World, set_resource};
+pub use http::{Reply, Server};
+pub use pipe::Pipe;
+
+use serde_json::{Value, json};
+
+/// The revisions with a handshake.
+pub const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+/// The revision without one.
+pub const MODERN: &str = "2026-07-28";
+
+/// A request of a revision with a handshake.
+pub fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// A request of 2026-07-28.
+pub fn modern(id: u64, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    request(id, method, params)
+}
+
+/// The handshake of a revision.
+pub fn initialize(id: u64, version: &str) -> Value {
+    let client = json!({"name": "test", "version": "1"});
+    request(id, "initialize", json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client}))
+}
+
+/// A call of a tool.
+pub fn call(tool: &str, arguments: Value) -> Value {
+    json!({"name": tool, "arguments": arguments})
+}

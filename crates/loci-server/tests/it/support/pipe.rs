@@ -1,0 +1,79 @@
+use std::time::Duration;
+
+use loci_core::Caller;
+use loci_dialects::Dialect;
+use loci_server::serve_stdio;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
+use tokio::task::JoinHandle;
+
+use super::{MODERN, World, initialize, modern, request};
+
+/// A client at the other end of a pair of pipes.
+pub struct Pipe {
+    input: WriteHalf<DuplexStream>,
+    output: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    service: JoinHandle<std::io::Result<()>>,
+    version: String,
+}
+
+impl Pipe {
+    /// Connected, without a word said.
+    pub fn connect(world: &World, dialect: &'static Dialect) -> Self {
+        let (here, there) = tokio::io::duplex(64 << 10);
+        let (reader, writer) = split(there);
+        let service = tokio::spawn(serve_stdio(dialect, world.host.clone(), Caller::local(), reader, writer));
+        let (output, input) = split(here);
+        Pipe { input, output: BufReader::new(output).lines(), service, version: MODERN.to_owned() }
+    }
+
+    /// Connected, with the handshake of the revision done, if it has one.
+    pub async fn open(world: &World, dialect: &'static Dialect, version: &str) -> Self {
+        let mut pipe = Pipe::connect(world, dialect);
+        pipe.version = version.to_owned();
+        if version != MODERN {
+            let reply = pipe.ask(&initialize(0, version)).await;
+            assert_eq!(reply["result"]["protocolVersion"], version);
+            pipe.send(&serde_json::json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        }
+        pipe
+    }
+
+    pub async fn send(&mut self, message: &Value) {
+        self.send_bytes(message.to_string().as_bytes()).await;
+    }
+
+    pub async fn send_bytes(&mut self, line: &[u8]) {
+        self.input.write_all(line).await.unwrap();
+        self.input.write_all(b"\n").await.unwrap();
+    }
+
+    /// The next message, whatever it is.
+    pub async fn next(&mut self) -> Value {
+        let line = tokio::time::timeout(Duration::from_secs(30), self.output.next_line()).await;
+        let line = line.expect("a message within 30 s").unwrap().expect("a message before the end");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    pub async fn ask(&mut self, message: &Value) -> Value {
+        self.send(message).await;
+        self.next().await
+    }
+
+    /// A request of the revision that the pipe was opened for.
+    pub async fn request(&mut self, id: u64, method: &str, params: Value) -> Value {
+        let message = if self.version == MODERN { modern(id, method, params) } else { request(id, method, params) };
+        self.ask(&message).await
+    }
+
+    /// Closes this end; returns what still came, once the service ended well.
+    pub async fn close(mut self) -> Vec<Value> {
+        self.input.shutdown().await.unwrap();
+        let mut rest = Vec::new();
+        while let Some(line) = self.output.next_line().await.unwrap() {
+            rest.push(serde_json::from_str(&line).unwrap());
+        }
+        self.service.await.unwrap().unwrap();
+        rest
+    }
+}
