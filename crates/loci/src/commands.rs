@@ -1,0 +1,18 @@
+//! The commands, one file each.
+
+pub mod add;
+pub mod bench;
+pub mod bootstrap;
+pub mod completions;
+pub mod config;
+pub mod doctor;
+pub mod forget;
+pub mod list;
+pub mod man;
+pub mod mcp;
+pub mod reference;
+pub mod search;
+pub mod serve;
+pub mod show;
+pub mod stats;
+pub mod token;

@@ -1,0 +1,72 @@
+//! `loci add`: stores a memory.
+
+use std::io::Read;
+
+use loci_core::limits::CONTENT_BYTES_MAX;
+use serde_json::{Map, Value, json};
+
+use crate::cli::Add;
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, note};
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+pub fn run(settings: &Settings, arguments: &Add, output: Output) -> Result<(), Failure> {
+    let content = if arguments.text == "-" { stdin()? } else { arguments.text.clone() };
+    let delivery = arguments.bootstrap.then_some("bootstrap");
+    let values = [
+        ("content", Some(json!(content))),
+        ("project", arguments.project.as_ref().map(|value| json!(value))),
+        ("type", arguments.r#type.as_ref().map(|value| json!(value))),
+        ("tags", arguments.tags.as_ref().map(|value| json!(value))),
+        ("ttl", arguments.ttl.as_ref().map(|value| json!(value))),
+        ("weight", arguments.weight.map(|value| json!(value))),
+        ("supersedes", arguments.supersedes.as_ref().map(|value| json!(value))),
+        ("delivery", delivery.map(|value| json!(value))),
+    ];
+    let values: Map<String, Value> =
+        values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+    let reply = Parts::open(settings)?.call("remember", values)?.structured;
+    let warnings = reply["warnings"].as_array().map_or(&[][..], Vec::as_slice);
+    for warning in warnings {
+        note_warning(warning);
+    }
+    Ok(output.either(&reply, format_args!("{}\n", reply["id"].as_str().unwrap_or_default()))?)
+}
+
+/// What the dialect warns of, for a person. That an embedding is pending, its notice says.
+fn note_warning(warning: &Value) {
+    match warning["kind"].as_str() {
+        Some("bootstrap_budget") => {
+            let (tokens, budget) = (&warning["tokens"], &warning["budget"]);
+            note(format_args!(
+                "warning: sessions now begin with about {tokens} tokens of memories; the budget is {budget}"
+            ));
+        }
+        Some("contradiction") => {
+            note("warning: similar memories may say something else; replace one with --supersedes ID, or forget it:");
+            for near in warning["matches"].as_array().map_or(&[][..], Vec::as_slice) {
+                let (id, content) =
+                    (near["id"].as_str().unwrap_or_default(), near["content"].as_str().unwrap_or_default());
+                note(format_args!("  {id}  {content}"));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn stdin() -> Result<String, Failure> {
+    let mut text = String::new();
+    // One byte more than is accepted, so that too much is refused and not cut.
+    let bytes_max = CONTENT_BYTES_MAX as u64 + 1;
+    std::io::stdin().lock().take(bytes_max).read_to_string(&mut text).map_err(|error| {
+        let message = match error.kind() {
+            std::io::ErrorKind::InvalidData => {
+                format!("stdin is no UTF-8 text of at most {CONTENT_BYTES_MAX} bytes; convert or split it")
+            }
+            _ => format!("stdin cannot be read: {error}"),
+        };
+        Failure::new(Exit::Usage, message)
+    })?;
+    Ok(text)
+}

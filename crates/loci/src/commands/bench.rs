@@ -1,0 +1,18 @@
+//! `loci bench`: measures, on this machine, what the design promises.
+
+mod client;
+mod corpus;
+mod locomo;
+mod speed;
+
+use crate::cli::Bench;
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::settings::Settings;
+
+pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failure> {
+    match command {
+        Bench::Speed { folder, memories } => speed::run(folder.as_deref(), *memories as usize, output),
+        Bench::Locomo { file, conversations } => locomo::run(settings, file, *conversations, output),
+    }
+}

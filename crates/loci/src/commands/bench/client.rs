@@ -1,0 +1,85 @@
+//! A `loci mcp` in a process of its own, as a host starts it.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::settings::{CONFIG_VARIABLE, SETTINGS};
+
+/// The server and both ends of its pipes. It ends when this is dropped.
+pub struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Client {
+    /// Starts it, without any of the user's own settings, and sends the handshake, whose answer
+    /// [`Client::request`] skips.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(data: &Path, search: &str) -> io::Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        for variable in SETTINGS.iter().map(|setting| setting.variable) {
+            command.env_remove(variable);
+        }
+        // A file that is not there sets nothing.
+        command.env(CONFIG_VARIABLE, data.join("no-settings.toml"));
+        command.arg("mcp").arg("mememory").arg("--data").arg(data);
+        command.args(["--search", search]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let stdout = BufReader::new(stdout.ok_or(io::ErrorKind::BrokenPipe)?);
+        let mut client = Client { child, stdin, stdout };
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
+        client.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}))?;
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Ok(client)
+    }
+
+    /// Sends a request and waits for its reply.
+    ///
+    /// # Errors
+    /// If the server ends, or fails the request.
+    pub fn request(&mut self, id: u64, method: &str, params: &Value) -> io::Result<Value> {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        loop {
+            let mut line = String::new();
+            if self.stdout.read_line(&mut line)? == 0 {
+                return Err(io::Error::other("the server that is measured ended"));
+            }
+            let mut reply: Value = serde_json::from_str(&line)?;
+            if reply["id"] != json!(id) {
+                continue;
+            }
+            if reply["result"].is_null() || reply["result"]["isError"] == json!(true) {
+                return Err(io::Error::other(format!("the server that is measured answered {line}")));
+            }
+            return Ok(reply["result"].take());
+        }
+    }
+
+    fn send(&mut self, message: &Value) -> io::Result<()> {
+        let stdin = self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        writeln!(stdin, "{message}")
+    }
+
+    /// Its resident memory in bytes, where Linux says it.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // At the end of its input it ends by itself.
+        drop(self.stdin.take());
+        let _ = self.child.wait();
+    }
+}

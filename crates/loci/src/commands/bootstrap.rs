@@ -1,0 +1,19 @@
+//! `loci bootstrap`: what an agent reads at the start of a session.
+
+use loci_core::Caller;
+use serde_json::json;
+
+use crate::exit::Failure;
+use crate::output::{Output, note};
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+pub fn run(settings: &Settings, project: Option<&str>, output: Output) -> Result<(), Failure> {
+    let bootstrap = Parts::open(settings)?.engine.bootstrap(&Caller::local(), project)?;
+    if bootstrap.memories == 0 {
+        note("no memory is read at the start of a session; `loci add --bootstrap TEXT` stores one");
+    }
+    let (memories, tokens) = (bootstrap.memories, bootstrap.tokens);
+    let value = json!({"markdown": bootstrap.markdown, "memories": memories, "tokens": tokens});
+    Ok(output.either(&value, &bootstrap.markdown)?)
+}

@@ -1,0 +1,231 @@
+//! `loci doctor`: looks for what is wrong and says the way out. Changes no memory.
+
+use std::fmt::{self, Write};
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use loci_core::{Caller, Clock, CollectionFilter, Store, TokenStore};
+use loci_engine::{List, SearchMode};
+use serde_json::{Value, json};
+
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, moment};
+use crate::secret;
+use crate::settings::Settings;
+use crate::wiring::{Parts, SystemClock, embedder};
+
+/// The clock stands at an impossible time before this: seconds since 1970, 2025-01-01.
+const CLOCK_SECONDS_MIN: i64 = 1_735_689_600;
+/// How far ahead of the clock the newest memory may be, since other machines have clocks too.
+const CLOCK_AHEAD_SECONDS_MAX: i64 = 300;
+/// Free space below which writes will soon fail.
+const FREE_BYTES_MIN: u64 = 100 << 20;
+/// Memories without an embedding that are counted.
+const PENDING_MAX: usize = 10_000;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Ok,
+    Warn,
+    /// With the exit code that a command would end with.
+    Fail(Exit),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Verdict::Ok => "ok",
+            Verdict::Warn => "warn",
+            Verdict::Fail(_) => "fail",
+        })
+    }
+}
+
+/// What was looked at, the verdict, and why.
+type Finding = (&'static str, Verdict, String);
+
+pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
+    let mut findings = vec![folder(&settings.data)];
+    if settings.data.exists() {
+        findings.extend(free_space(&settings.data));
+        match Parts::open(settings) {
+            Ok(parts) => findings.extend(database(settings, &parts)),
+            Err(failure) if failure.exit == Exit::Usage => {
+                findings.push((
+                    "database",
+                    Verdict::Warn,
+                    "not looked at, since the model's settings are wrong".to_owned(),
+                ));
+            }
+            Err(failure) => findings.push(("database", Verdict::Fail(failure.exit), failure.message)),
+        }
+        findings.extend(token_file(&secret::file_in(&settings.data)));
+    }
+    findings.push(model(settings));
+    findings.push(clock());
+
+    let mut text = String::new();
+    for (what, verdict, why) in &findings {
+        let _ = writeln!(text, "{verdict:4}  {what:12}  {why}");
+    }
+    let row = |(what, verdict, why): &Finding| json!({"check": what, "verdict": verdict.to_string(), "text": why});
+    output.either(&findings.iter().map(row).collect::<Value>(), text)?;
+    let worst = findings.iter().find_map(|(_, verdict, _)| match verdict {
+        Verdict::Fail(exit) => Some(*exit),
+        _ => None,
+    });
+    worst.map_or(Ok(()), |exit| Err(Failure::new(exit, "")))
+}
+
+fn folder(data: &Path) -> Finding {
+    const WHAT: &str = "data folder";
+    let shown = data.display();
+    let Ok(metadata) = fs::metadata(data) else {
+        return (WHAT, Verdict::Warn, format!("{shown} does not exist yet; the first command that needs it makes it"));
+    };
+    if !metadata.is_dir() {
+        let why = format!("{shown} is no folder; choose another with --data");
+        return (WHAT, Verdict::Fail(Exit::DataFolder), why);
+    }
+    let probe = data.join(format!("doctor.{}.tmp", std::process::id()));
+    let written = fs::write(&probe, b"loci doctor").and_then(|()| fs::remove_file(&probe));
+    if let Err(error) = written {
+        let why = format!("{shown} cannot be written ({error}); correct its permissions or free some space");
+        return (WHAT, Verdict::Fail(Exit::DataFolder), why);
+    }
+    if is_open_to_others(&metadata) {
+        return (WHAT, Verdict::Warn, format!("others can look into {shown}; run: chmod 700 '{shown}'"));
+    }
+    (WHAT, Verdict::Ok, format!("{shown} can be written, by you alone"))
+}
+
+#[cfg(unix)]
+fn is_open_to_others(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_metadata: &fs::Metadata) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn free_space(data: &Path) -> Option<Finding> {
+    let space = rustix::fs::statvfs(data).ok()?;
+    let free = space.f_bavail.saturating_mul(space.f_frsize);
+    let megabytes = free >> 20;
+    Some(if free < FREE_BYTES_MIN {
+        ("disk", Verdict::Warn, format!("only {megabytes} MB are free; free some space before writes fail"))
+    } else {
+        ("disk", Verdict::Ok, format!("{megabytes} MB are free"))
+    })
+}
+
+#[cfg(not(unix))]
+fn free_space(_data: &Path) -> Option<Finding> {
+    None
+}
+
+fn database(settings: &Settings, parts: &Parts) -> Vec<Finding> {
+    const WHAT: &str = "database";
+    let size = parts.engine.size().unwrap_or_default();
+    let mut findings = vec![match parts.store.integrity_check() {
+        Ok(problems) if problems.is_empty() => {
+            let bytes = size.disk_bytes;
+            (
+                WHAT,
+                Verdict::Ok,
+                format!("opens, has the current schema, is whole: {} memories in {bytes} bytes", size.memories),
+            )
+        }
+        Ok(problems) => {
+            let why = format!("is damaged ({}); restore a backup", problems.join("; "));
+            (WHAT, Verdict::Fail(Exit::Database), why)
+        }
+        Err(error) => (WHAT, Verdict::Fail(Exit::Database), error.message),
+    }];
+    if settings.search != SearchMode::Words
+        && let Ok(pending) = parts.store.without_vector(parts.embedder.model(), PENDING_MAX)
+    {
+        findings.push(if pending.is_empty() {
+            ("embeddings", Verdict::Ok, "every memory has its embedding".to_owned())
+        } else {
+            let why = format!(
+                "{}{} memories are found by words alone until `loci serve` or `loci mcp` has embedded them",
+                if pending.len() == PENDING_MAX { "at least " } else { "" },
+                pending.len()
+            );
+            ("embeddings", Verdict::Warn, why)
+        });
+    }
+    if let Ok(tokens) = parts.store.tokens() {
+        let now = SystemClock.now();
+        let valid = tokens.iter().filter(|token| token.is_valid(now)).count();
+        findings.push(("tokens", Verdict::Ok, format!("{valid} of {} are valid", tokens.len())));
+    }
+    findings.extend(newest(parts));
+    findings
+}
+
+/// A memory from the future hides that the clock was wrong once, or is now.
+fn newest(parts: &Parts) -> Option<Finding> {
+    let collections = CollectionFilter::Any;
+    let (sections, tags) = (Vec::new(), Vec::new());
+    let request = List { collections, sections, tags, delivery: None, offset: 0, limit: 1 };
+    let newest = parts.engine.list(&Caller::local(), request).ok()?.pop()?;
+    let is_ahead = newest.updated_at > SystemClock.now().plus_seconds(CLOCK_AHEAD_SECONDS_MAX);
+    is_ahead.then(|| {
+        let why = format!(
+            "memory {} is of {}, in the future; see whether the clock is right",
+            newest.id,
+            moment(newest.updated_at)
+        );
+        ("newest", Verdict::Warn, why)
+    })
+}
+
+fn token_file(file: &Path) -> Option<Finding> {
+    let metadata = fs::metadata(file).ok()?;
+    let shown = file.display();
+    Some(if is_open_to_others(&metadata) {
+        (
+            "token file",
+            Verdict::Warn,
+            format!("others can read {shown}; run: chmod 600 '{shown}', and revoke the token"),
+        )
+    } else {
+        ("token file", Verdict::Ok, format!("{shown} is yours alone"))
+    })
+}
+
+fn model(settings: &Settings) -> Finding {
+    const WHAT: &str = "model";
+    if settings.search == SearchMode::Words {
+        return (WHAT, Verdict::Ok, "none is used: searches go by words alone".to_owned());
+    }
+    let begin = Instant::now();
+    let checked = embedder(&settings.embedding).and_then(|embedder| {
+        let vectors = embedder.embed(&["The model answers."])?;
+        let length = vectors.first().map_or(0.0, |vector| vector.iter().map(|value| value * value).sum::<f32>().sqrt());
+        if (length - 1.0).abs() < 1e-2 {
+            Ok(embedder.model().clone())
+        } else {
+            Err(Failure::new(Exit::Model, format!("its vectors have the length {length}, not 1; choose another model")))
+        }
+    });
+    match checked {
+        Ok(model) => (WHAT, Verdict::Ok, format!("{model} loads and answers in {} ms", begin.elapsed().as_millis())),
+        Err(failure) => (WHAT, Verdict::Fail(Exit::Model), failure.message),
+    }
+}
+
+fn clock() -> Finding {
+    let now = SystemClock.now();
+    let why = format!("it is {}", moment(now));
+    if now.microseconds() / 1_000_000 < CLOCK_SECONDS_MIN {
+        return ("clock", Verdict::Warn, format!("{why}, which cannot be; set the clock, or ages will be wrong"));
+    }
+    ("clock", Verdict::Ok, why)
+}

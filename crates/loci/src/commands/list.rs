@@ -1,0 +1,34 @@
+//! `loci list`: browses memories.
+
+use loci_core::{Caller, CollectionFilter};
+use loci_dialects::mememory::Record;
+use serde_json::json;
+
+use crate::cli;
+use crate::exit::Failure;
+use crate::output::{Output, memory_text, note};
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result<(), Failure> {
+    let collections = match arguments.project.as_deref() {
+        None => CollectionFilter::Any,
+        Some("global") => CollectionFilter::Global,
+        Some(project) => CollectionFilter::Only(project.to_owned()),
+    };
+    let request = loci_engine::List {
+        collections,
+        sections: arguments.r#type.iter().cloned().collect(),
+        tags: arguments.tags.clone(),
+        delivery: None,
+        offset: arguments.offset as usize,
+        limit: arguments.limit as usize,
+    };
+    let memories = Parts::open(settings)?.engine.list(&Caller::local(), request)?;
+    let records: Vec<Record> = memories.into_iter().map(Record::from).collect();
+    if records.len() == arguments.limit as usize {
+        note(format_args!("there may be more: --offset {}", arguments.offset as usize + records.len()));
+    }
+    let text: String = records.iter().map(memory_text).collect();
+    Ok(output.either(&json!(records), text)?)
+}

@@ -1,0 +1,27 @@
+//! `loci man`: the manual page, or those of all commands.
+
+use std::path::Path;
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use crate::cli::Cli;
+use crate::exit::{Exit, Failure};
+use crate::output::{note, print};
+
+pub fn run(out: Option<&Path>) -> Result<(), Failure> {
+    let Some(folder) = out else {
+        let mut page = Vec::new();
+        Man::new(Cli::command()).render(&mut page)?;
+        return Ok(print(String::from_utf8_lossy(&page))?);
+    };
+    std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder)).map_err(
+        |error| {
+            let message =
+                format!("the pages cannot be written to {}: {error}; choose another folder", folder.display());
+            Failure::new(Exit::Failure, message)
+        },
+    )?;
+    note(format_args!("wrote the pages to {}", folder.display()));
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! `loci mcp`: one dialect over stdin and stdout.
+
+use std::sync::Arc;
+
+use loci_core::Caller;
+use loci_server::{Host, serve_stdio};
+
+use crate::exit::{Exit, Failure};
+use crate::settings::Settings;
+use crate::wiring::{Maintenance, Parts};
+
+pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
+    let dialect = loci_dialects::dialect(dialect)
+        .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
+    let parts = Parts::open(settings)?;
+    // One thread for the pipes and the protocol; calls have threads of their own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Failure, format!("the server cannot start: {error}")))?;
+    let _maintenance = Maintenance::start(Arc::clone(&parts.engine), settings.maintenance);
+    let host = Host::new(parts.engine);
+    let served = runtime.block_on(serve_stdio(dialect, host, Caller::local(), tokio::io::stdin(), tokio::io::stdout()));
+    // A read of stdin cannot be called off; waiting for it would keep the process.
+    runtime.shutdown_background();
+    served.map_err(|error| Failure::new(Exit::Failure, format!("the connection to the host broke: {error}")))
+}

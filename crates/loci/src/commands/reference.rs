@@ -1,0 +1,179 @@
+//! `loci reference`: the reference page, made from the definitions that the program runs on.
+
+use std::fmt::Write;
+
+use clap::{Arg, Command, CommandFactory};
+use loci_core::ErrorCode;
+use loci_dialects::DIALECTS;
+use serde_json::{Map, Value};
+
+use crate::cli::Cli;
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use crate::settings::{CONFIG_FLAG, CONFIG_VARIABLE, Form, Preset, SETTINGS, Setting};
+
+pub fn run() -> Result<(), Failure> {
+    Ok(print(page())?)
+}
+
+fn page() -> String {
+    let mut page = "# Reference\n\nMade by `loci reference`; do not edit.\n".to_owned();
+    commands(&mut page);
+    settings(&mut page);
+    codes(&mut page);
+    for dialect in DIALECTS {
+        tools(&mut page, dialect);
+    }
+    page
+}
+
+fn commands(page: &mut String) {
+    let mut program = Cli::command();
+    program.build();
+    page.push_str("\n## Commands\n");
+    page.push_str("\nEvery command takes these options:\n\n");
+    for argument in program.get_arguments().filter(|argument| argument.is_global_set()) {
+        argument_line(page, argument);
+    }
+    for command in program.get_subcommands() {
+        command_part(page, command);
+    }
+}
+
+fn command_part(page: &mut String, command: &Command) {
+    if command.is_hide_set() {
+        return;
+    }
+    let subcommands: Vec<_> = command.get_subcommands().filter(|command| !command.is_hide_set()).collect();
+    if !subcommands.is_empty() {
+        for command in subcommands {
+            command_part(page, command);
+        }
+        return;
+    }
+    let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
+    let about = command.get_long_about().or_else(|| command.get_about()).map(ToString::to_string).unwrap_or_default();
+    let _ = write!(page, "\n### {name}\n\n{}\n", about.trim());
+    let own = |argument: &&Arg| !argument.is_global_set() && !["help", "version"].contains(&argument.get_id().as_str());
+    let mut arguments = command.get_arguments().filter(own).peekable();
+    if arguments.peek().is_some() {
+        page.push('\n');
+    }
+    arguments.for_each(|argument| argument_line(page, argument));
+}
+
+fn argument_line(page: &mut String, argument: &Arg) {
+    let names = argument.get_value_names().unwrap_or_default();
+    let value = names.first().filter(|_| argument.get_action().takes_values());
+    let shown = match (argument.get_long(), value) {
+        (Some(flag), Some(value)) => format!("--{flag} {value}"),
+        (Some(flag), None) => format!("--{flag}"),
+        (None, value) => value.map_or_else(|| argument.get_id().to_string(), ToString::to_string),
+    };
+    let required = if argument.is_required_set() && argument.get_long().is_some() { " (required)" } else { "" };
+    let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    let default: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    let default = if default.is_empty() || !argument.get_action().takes_values() {
+        String::new()
+    } else {
+        format!(" [default: {}]", default.join(","))
+    };
+    let _ = writeln!(page, "- `{shown}`{required}: {help}{default}");
+}
+
+fn settings(page: &mut String) {
+    page.push_str(
+        "\n## Settings\n\nA value comes from the flag, else the environment, else the configuration file, else the \
+         default; `loci config` prints each with its origin. The file is TOML; a dot in a name stands for a table. In \
+         the environment, an empty value counts as none, and items of a list are separated by commas.\n\n",
+    );
+    let _ = writeln!(page, "| setting | flag | environment | default | meaning |\n|---|---|---|---|---|");
+    let file = "the configuration file; the one that the flag names must be there";
+    let default = "`loci/config.toml` in the platform's configuration folder";
+    let _ = writeln!(page, "| | `--{CONFIG_FLAG}` | `{CONFIG_VARIABLE}` | {default} | {file} |");
+    for setting in SETTINGS {
+        let Setting { key, variable, meaning, .. } = setting;
+        let flag = setting.flag.map_or_else(String::new, |flag| format!("`--{flag}`"));
+        let default = match setting.default {
+            Preset::Text("") | Preset::Unset => String::new(),
+            Preset::Text(text) => format!("`{text}`"),
+            Preset::Words(words) => words.to_owned(),
+        };
+        let form = match setting.form {
+            Form::List => " (a list)",
+            Form::Secret => " (a secret)",
+            Form::Text | Form::Seconds | Form::Choice(_) => "",
+        };
+        let _ = writeln!(page, "| `{key}` | {flag} | `{variable}` | {default} | {meaning}{form} |");
+    }
+}
+
+fn codes(page: &mut String) {
+    page.push_str("\n## Exit codes\n\n| code | meaning |\n|---|---|\n| 0 | success |\n");
+    for (exit, meaning) in Exit::ALL {
+        let _ = writeln!(page, "| {} | {meaning} |", exit as u8);
+    }
+    page.push_str(
+        "\n## Error codes\n\nA tool that fails says so in its result (`isError`), with a sentence as text and \
+         `{\"error\": {\"code\": …, \"message\": …}}` as structured content.\n\n| code | HTTP status |\n|---|---|\n",
+    );
+    for code in ErrorCode::ALL {
+        let _ = writeln!(page, "| `{code}` | {} |", code.http_status());
+    }
+}
+
+fn tools(page: &mut String, dialect: &loci_dialects::Dialect) {
+    let _ = write!(page, "\n## Dialect {}\n\n{}\n", dialect.name, dialect.instructions);
+    for tool in dialect.tools {
+        let schema = tool.input_schema();
+        let empty = Map::new();
+        let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let arguments = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+        let description = tool.description();
+        let _ = write!(
+            page,
+            "\n### {}: {}\n\n{description}\n\nNeeds the scope `{}`.\n",
+            dialect.name,
+            tool.name,
+            tool.scope.name()
+        );
+        if !arguments.is_empty() {
+            page.push_str("\n| argument | type | meaning |\n|---|---|---|\n");
+        }
+        for (name, schema) in arguments {
+            let need = if required.iter().any(|known| known == name) { " (required)" } else { "" };
+            let meaning = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
+            let _ = writeln!(page, "| `{name}`{need} | {} | {meaning} |", type_of(schema));
+        }
+    }
+    if let Some(resources) = &dialect.resources {
+        page.push_str("\n### Resources\n\n");
+        for resource in resources.fixed.iter().chain(resources.templates) {
+            let _ = writeln!(page, "- `{}`: {}", resource.uri, resource.description);
+        }
+    }
+}
+
+/// The type of an argument, with its choices or bounds.
+fn type_of(schema: &Value) -> String {
+    let choices = schema["enum"].as_array().or_else(|| {
+        // Choices that have descriptions of their own.
+        schema["oneOf"].as_array()
+    });
+    if let Some(choices) = choices {
+        let choices = choices.iter().map(|choice| choice.get("const").unwrap_or(choice));
+        let choices: Vec<_> = choices.map(|choice| format!("`{}`", choice.as_str().unwrap_or_default())).collect();
+        return choices.join(", ");
+    }
+    let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut text = match &schema["type"] {
+        Value::Array(types) => types.iter().map(of).collect::<Vec<_>>().join(" or "),
+        value => of(value),
+    };
+    for (word, bound) in [("from", "minimum"), ("to", "maximum")] {
+        if let Some(value) = schema.get(bound) {
+            text += &format!(" {word} {value}");
+        }
+    }
+    text
+}

@@ -1,0 +1,80 @@
+//! `loci search`: finds memories by a question.
+
+use loci_core::{Caller, CollectionFilter, ErrorCode};
+use loci_dialects::mememory::{self, Record};
+use loci_engine::{Hit, Recall, SearchMode, Signals};
+use serde_json::{Value, json};
+
+use crate::cli::Search;
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, memory_text, note};
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<(), Failure> {
+    let parts = Parts::open(settings)?;
+    let request = Recall {
+        query: &arguments.query,
+        collections: collections(arguments.project.as_deref()),
+        sections: arguments.r#type.iter().cloned().collect(),
+        tags: arguments.tags.clone(),
+        limit: arguments.limit as usize,
+        ranking: &mememory::score,
+    };
+    let recalled = parts.engine.recall(&Caller::local(), &request).map_err(|error| {
+        let needs_model = settings.search == SearchMode::Vector && error.code == ErrorCode::Unavailable;
+        let is_the_models = needs_model && parts.embedder.embed(&[&arguments.query]).is_err();
+        if is_the_models { Failure::new(Exit::Model, error.message) } else { error.into() }
+    })?;
+    if let Some(degraded) = &recalled.degraded {
+        note(format_args!("note: {degraded}"));
+    }
+    let mut values = Vec::new();
+    let mut text = String::new();
+    for hit in recalled.hits {
+        let Hit { memory, score, signals } = hit;
+        let record = Record::from(memory);
+        text += &format!("{score:.3}  {}", memory_text(&record));
+        let mut value = json!({"memory": record, "score": score});
+        if arguments.explain {
+            text += &explanation(&signals, score);
+            value["explain"] = explained(&signals);
+        }
+        values.push(value);
+    }
+    if values.is_empty() && !output.json {
+        note("nothing was found");
+    }
+    Ok(output.either(&Value::Array(values), text)?)
+}
+
+fn collections(project: Option<&str>) -> CollectionFilter {
+    match project {
+        None => CollectionFilter::Any,
+        Some("global") => CollectionFilter::Global,
+        Some(project) => CollectionFilter::GlobalAnd(project.to_owned()),
+    }
+}
+
+fn explanation(signals: &Signals, score: f64) -> String {
+    let cosine = signals.cosine.map_or_else(|| "no vector".to_owned(), |cosine| format!("{cosine:.3}"));
+    format!(
+        "    why: score {score:.3} from relevance {:.3} (bm25 {:.3}, cosine {cosine}), weight {}, age {:.1} days, {}\n",
+        signals.relevance,
+        signals.bm25,
+        signals.weight,
+        signals.age_days,
+        if signals.collection.is_some() { "of a project" } else { "global" },
+    )
+}
+
+fn explained(signals: &Signals) -> Value {
+    json!({
+        "relevance": signals.relevance,
+        "bm25": signals.bm25,
+        "cosine": signals.cosine,
+        "weight": signals.weight,
+        "age_days": signals.age_days,
+        "project": signals.collection.as_deref(),
+    })
+}

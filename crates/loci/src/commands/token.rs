@@ -1,0 +1,121 @@
+//! `loci token`: who may use the HTTP server.
+
+use std::fmt::Write;
+
+use jiff::{Span, Unit};
+use loci_core::{Clock, Error, Scope, Scopes, Space, Timestamp, Token, TokenStore};
+use serde_json::{Value, json};
+
+use crate::cli;
+use crate::exit::Failure;
+use crate::output::{Output, moment, note};
+use crate::secret::{Grant, new_secret};
+use crate::settings::Settings;
+use crate::wiring::{SystemClock, open_store};
+
+pub fn run(settings: &Settings, command: &cli::Token, output: Output) -> Result<(), Failure> {
+    match command {
+        cli::Token::Create { subject, scopes, space, expires } => {
+            loci_engine::check::name("subject", subject)?;
+            let grant = Grant {
+                subject: subject.clone(),
+                scopes: Scopes::of(scopes),
+                space: Space::parse("space", space)?,
+                expires_at: expires.as_deref().map(expiry).transpose()?,
+            };
+            create(settings, grant, output)
+        }
+        cli::Token::List => list(settings, output),
+        cli::Token::Revoke { id } => {
+            open_store(settings, &settings.data)?.revoke_token(id, SystemClock.now())?;
+            note(format_args!("revoked {id}"));
+            Ok(output.either(&json!({"revoked": id}), "")?)
+        }
+    }
+}
+
+fn create(settings: &Settings, grant: Grant, output: Output) -> Result<(), Failure> {
+    let secret = new_secret()?;
+    let token = grant.token(&secret);
+    open_store(settings, &settings.data)?.add_token(&token)?;
+    let mut value = described(&token);
+    value["token"] = json!(secret);
+    note(format_args!("token {} of {}; its secret is shown this once:", token.id, token.subject));
+    Ok(output.either(&value, format_args!("{secret}\n"))?)
+}
+
+fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
+    let tokens = open_store(settings, &settings.data)?.tokens()?;
+    let now = SystemClock.now();
+    let mut text = String::new();
+    for token in &tokens {
+        let state = match (token.revoked_at, token.expires_at) {
+            (Some(revoked_at), _) => format!("revoked {}", moment(revoked_at)),
+            (None, Some(expires_at)) if token.is_valid(now) => format!("expires {}", moment(expires_at)),
+            (None, Some(expires_at)) => format!("expired {}", moment(expires_at)),
+            (None, None) => "valid".to_owned(),
+        };
+        let (scopes, created_at) = (scopes(token).join(","), moment(token.created_at));
+        let _ = writeln!(
+            text,
+            "{}  {}  space {}  {scopes}  made {created_at}  {state}",
+            token.id, token.subject, token.space
+        );
+    }
+    if tokens.is_empty() && !output.json {
+        note("there is no token; `loci serve` or `loci token create` makes one");
+    }
+    Ok(output.either(&tokens.iter().map(described).collect(), text)?)
+}
+
+fn scopes(token: &Token) -> Vec<&'static str> {
+    token.scopes.iter().map(Scope::name).collect()
+}
+
+fn described(token: &Token) -> Value {
+    json!({
+        "id": token.id,
+        "subject": token.subject,
+        "space": token.space.as_str(),
+        "scopes": scopes(token),
+        "created_at": moment(token.created_at),
+        "expires_at": token.expires_at.map(moment),
+        "revoked_at": token.revoked_at.map(moment),
+        "valid": token.is_valid(SystemClock.now()),
+    })
+}
+
+/// The end of a time from now.
+fn expiry(text: &str) -> Result<Timestamp, Error> {
+    let wrong =
+        || Error::invalid("--expires", format!("is `{text}`; give a time from now such as 12h, 30d, 8w or P1Y"));
+    let span: Span = text.trim().parse().map_err(|_| wrong())?;
+    let days = f64::from(span.get_years()) * 365.0 + f64::from(span.get_months()) * 30.0;
+    let rest = span
+        .try_years(0)
+        .and_then(|span| span.try_months(0))
+        .and_then(|span| span.total((Unit::Second, jiff::SpanRelativeTo::days_are_24_hours())))
+        .map_err(|_| wrong())?;
+    let seconds = days * 86_400.0 + rest;
+    if seconds < 1.0 {
+        return Err(wrong());
+    }
+    Ok(SystemClock.now().plus_seconds(seconds as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expiries() {
+        let now = SystemClock.now();
+        for (text, days) in [("30d", 30.0), ("12h", 0.5), ("P1Y", 365.0), ("2w", 14.0), ("P1M", 30.0)] {
+            let found = expiry(text).unwrap().days_since(now);
+            assert!((found - days).abs() < 0.1, "{text}: {found} days");
+        }
+        for text in ["", "soon", "-1d", "0s", "30"] {
+            assert!(expiry(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! How a command ends when it fails.
+
+use std::io;
+
+use loci_core::{Error, ErrorCode};
+
+/// The exit codes of every command but success, which is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Anything without a code of its own.
+    Failure = 1,
+    /// Arguments or settings cannot be used.
+    Usage = 2,
+    /// There is no such thing.
+    NotFound = 3,
+    /// The data folder cannot be used.
+    DataFolder = 4,
+    /// The database cannot be used.
+    Database = 5,
+    /// The address cannot be used.
+    Address = 6,
+    /// The embedding model cannot be used.
+    Model = 7,
+}
+
+impl Exit {
+    /// Every code with what it means, for the documentation.
+    pub const ALL: [(Exit, &'static str); 7] = [
+        (Exit::Failure, "the command failed"),
+        (Exit::Usage, "the arguments or settings cannot be used"),
+        (Exit::NotFound, "there is no such memory or token"),
+        (
+            Exit::DataFolder,
+            "the data folder cannot be used (read-only, full, locked, on a network file system, or someone else's)",
+        ),
+        (Exit::Database, "the database is newer than this loci, or damaged"),
+        (Exit::Address, "the address cannot be used (taken, not permitted, or not of this machine)"),
+        (Exit::Model, "the embedding model cannot be used"),
+    ];
+}
+
+/// Why a command failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// What was wrong and what to do; empty where everything is said already.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure with its message.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Failure { exit, message: message.into() }
+    }
+
+    /// The reader of our output is gone, as in `loci list | head`: nothing is left to say.
+    fn silent() -> Self {
+        Failure::new(Exit::Failure, "")
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let exit = match error.code {
+            ErrorCode::NotFound => Exit::NotFound,
+            ErrorCode::InvalidArgument | ErrorCode::TooLarge => Exit::Usage,
+            // What a command needs besides the store degrades it, so it is the store.
+            ErrorCode::Unavailable => Exit::DataFolder,
+            _ => Exit::Failure,
+        };
+        Failure::new(exit, error.message)
+    }
+}
+
+/// Of writing output.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::silent(),
+            _ => Failure::new(Exit::Failure, format!("the output cannot be written: {error}")),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The `loci` command: one durable memory for AI agents.
+//!
+//! Here the parts meet: settings choose a store and a model, an engine joins them, and a command
+//! uses it. A command is one file under `commands`. Nothing here means anything of its own; that
+//! is the engine's.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that fails may panic"))]
+
+mod cli;
+mod commands;
+mod exit;
+mod output;
+mod secret;
+mod settings;
+mod settings_file;
+mod wiring;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
+
+use crate::cli::{Cli, Command};
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, note};
+use crate::settings::{Settings, Variables};
+
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.message.is_empty() {
+                note(format_args!("error: {}", failure.message));
+            }
+            ExitCode::from(failure.exit as u8)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<(), Failure> {
+    let output = Output { json: cli.common.json };
+    // These need no settings, so that a broken file is no obstacle to them.
+    match &cli.command {
+        Command::Completions { shell } => return commands::completions::run(*shell),
+        Command::Man { out } => return commands::man::run(out.as_deref()),
+        Command::Reference => return commands::reference::run(),
+        _ => {}
+    }
+    let settings = Settings::settle(&cli.flags(), &variables()?)?;
+    start_log(&settings, &cli.command);
+    match &cli.command {
+        Command::Serve(arguments) => commands::serve::run(&settings, arguments, output),
+        Command::Mcp { dialect } => commands::mcp::run(&settings, dialect),
+        Command::Add(arguments) => commands::add::run(&settings, arguments, output),
+        Command::Search(arguments) => commands::search::run(&settings, arguments, output),
+        Command::List(arguments) => commands::list::run(&settings, arguments, output),
+        Command::Show { id } => commands::show::run(&settings, id, output),
+        Command::Forget { id } => commands::forget::run(&settings, id, output),
+        Command::Stats => commands::stats::run(&settings, output),
+        Command::Bootstrap { project } => commands::bootstrap::run(&settings, project.as_deref(), output),
+        Command::Token(command) => commands::token::run(&settings, command, output),
+        Command::Config => commands::config::run(&settings, output),
+        Command::Doctor => commands::doctor::run(&settings, output),
+        Command::Bench(command) => commands::bench::run(&settings, command, output),
+        Command::Completions { .. } | Command::Man { .. } | Command::Reference => Ok(()),
+    }
+}
+
+/// The environment variables that may be settings.
+fn variables() -> Result<Variables, Failure> {
+    let ours = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let ours = ours.filter(|(name, _)| name.starts_with("LOCI_"));
+    ours.map(|(name, value)| match value.into_string() {
+        Ok(value) => Ok((name, value)),
+        Err(_) => Err(Failure::new(Exit::Usage, format!("the environment variable {name} is no UTF-8 text"))),
+    })
+    .collect()
+}
+
+/// Logs to stderr. Of other people's code only errors are logged: its finer levels may quote what
+/// a caller sent.
+fn start_log(settings: &Settings, command: &Command) {
+    let usual = if matches!(command, Command::Serve(_)) { LevelFilter::INFO } else { LevelFilter::WARN };
+    let targets = Targets::new().with_default(LevelFilter::ERROR).with_target("loci", settings.log.unwrap_or(usual));
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    tracing_subscriber::registry().with(lines.with_filter(targets)).init();
+}

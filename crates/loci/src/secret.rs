@@ -1,0 +1,181 @@
+//! Bearer tokens: making them, and the one that the first `serve` leaves in the data folder.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use loci_core::{Clock, Error, ErrorCode, Principal, Scope, Scopes, Space, Timestamp, Token, TokenStore};
+use loci_server::token_hash;
+
+use crate::exit::{Exit, Failure};
+use crate::wiring::SystemClock;
+
+/// Bytes of randomness in a token.
+const SECRET_BYTES: usize = 32;
+/// What every token begins with, so that people and scanners recognise one.
+const PREFIX: &str = "loci_";
+/// Hexadecimal digits of a token's public id, which are the first of its hash.
+const ID_DIGITS: usize = 12;
+/// The file in the data folder that holds the owner's token.
+const FILE_NAME: &str = "token";
+
+/// A token to be, without its secret.
+pub struct Grant {
+    /// Who its bearer is.
+    pub subject: String,
+    /// What it allows.
+    pub scopes: Scopes,
+    /// The space that it opens.
+    pub space: Space,
+    /// When it ends by itself.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Grant {
+    /// What the person at this machine gets: the same subject as over stdio, so that what is
+    /// written here and there has one owner.
+    fn of_owner() -> Self {
+        Grant {
+            subject: Principal::local().subject.unwrap_or_default(),
+            scopes: Scopes::of(&[Scope::Read, Scope::Write]),
+            space: Space::default(),
+            expires_at: None,
+        }
+    }
+
+    /// The record of the token with this secret.
+    pub fn token(self, secret: &str) -> Token {
+        let hash = token_hash(secret);
+        let mut id = hex(&hash);
+        id.truncate(ID_DIGITS);
+        Token {
+            id,
+            hash,
+            space: self.space,
+            subject: self.subject,
+            scopes: self.scopes,
+            created_at: SystemClock.now(),
+            expires_at: self.expires_at,
+            revoked_at: None,
+        }
+    }
+}
+
+/// A new secret.
+///
+/// # Errors
+/// If the system gives no randomness.
+pub fn new_secret() -> Result<String, Failure> {
+    let mut bytes = [0; SECRET_BYTES];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::new(Exit::Failure, format!("the system gives no randomness for a token: {error}")))?;
+    Ok(format!("{PREFIX}{}", hex(&bytes)))
+}
+
+fn is_secret(text: &str) -> bool {
+    let digits = text.strip_prefix(PREFIX).unwrap_or_default();
+    digits.len() == 2 * SECRET_BYTES && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// Where the owner's token is kept.
+pub fn file_in(data: &Path) -> PathBuf {
+    data.join(FILE_NAME)
+}
+
+/// What a server that starts knows of the owner's token.
+#[derive(Debug, PartialEq, Eq)]
+pub enum OwnersToken {
+    /// Made just now; it may be shown this once.
+    New(String),
+    /// In its file since an earlier start.
+    InFile,
+    /// There is no file, or its token was revoked: whoever connects has another one.
+    Elsewhere,
+}
+
+/// Makes sure that somebody can use the server: makes the owner's token where there is none at
+/// all. The file is written before the record, so that a token of the store is never one that
+/// nobody knows; a start in between finds the file and adds the record.
+///
+/// # Errors
+/// [`Exit::DataFolder`] if the file can be neither read nor written; what the store fails with.
+pub fn ensure(data: &Path, store: &dyn TokenStore) -> Result<OwnersToken, Failure> {
+    let file = file_in(data);
+    match fs::read_to_string(&file) {
+        Ok(text) => {
+            let secret = text.trim();
+            match store.token_by_hash(&token_hash(secret))? {
+                Some(token) if token.is_valid(SystemClock.now()) => Ok(OwnersToken::InFile),
+                Some(_) => Ok(OwnersToken::Elsewhere),
+                None if is_secret(secret) => add(store, secret).map(|()| OwnersToken::InFile),
+                None => {
+                    let message = format!("the file {} holds no token; remove it and start again", file.display());
+                    Err(Failure::new(Exit::DataFolder, message))
+                }
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if !store.tokens()?.is_empty() {
+                return Ok(OwnersToken::Elsewhere);
+            }
+            let secret = new_secret()?;
+            write_privately(&file, &secret).map_err(|error| unusable(&file, "written", &error))?;
+            add(store, &secret)?;
+            Ok(OwnersToken::New(secret))
+        }
+        Err(error) => Err(unusable(&file, "read", &error)),
+    }
+}
+
+fn add(store: &dyn TokenStore, secret: &str) -> Result<(), Failure> {
+    match store.add_token(&Grant::of_owner().token(secret)) {
+        // Another server that starts now was faster.
+        Err(Error { code: ErrorCode::Conflict, .. }) => Ok(()),
+        outcome => Ok(outcome?),
+    }
+}
+
+fn unusable(file: &Path, verb: &str, error: &io::Error) -> Failure {
+    let message = format!("the token file {} cannot be {verb}: {error}; correct its permissions", file.display());
+    Failure::new(Exit::DataFolder, message)
+}
+
+/// Writes a file that only its owner may read; whole or not at all.
+fn write_privately(file: &Path, secret: &str) -> io::Result<()> {
+    let draft = file.with_extension(format!("{}.draft", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let written = options.open(&draft).and_then(|mut draft| {
+        writeln!(draft, "{secret}")?;
+        draft.sync_all()
+    });
+    let moved = written.and_then(|()| fs::rename(&draft, file));
+    if moved.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    moved
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_random_and_its_id_says_nothing_of_it() {
+        let (one, two) = (new_secret().unwrap(), new_secret().unwrap());
+        assert_ne!(one, two);
+        assert_eq!(one.len(), PREFIX.len() + 64);
+        let token = Grant::of_owner().token(&one);
+        assert_eq!(token.id.len(), ID_DIGITS);
+        assert!(!one.contains(&token.id));
+    }
+}

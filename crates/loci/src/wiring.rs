@@ -1,0 +1,185 @@
+//! Concrete parts behind the engine's seams, as the settings choose them.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use loci_core::{Caller, Clock, Embedder, Error, ModelId, Result, Store, Timestamp};
+use loci_dialects::{Context, Reply};
+use loci_embed::{HttpModel, HttpModelOptions, LocalModel, NoModel};
+use loci_engine::Engine;
+use loci_store_sqlite::{OpenError, Options, SqliteStore};
+use serde_json::{Map, Value};
+
+use crate::exit::{Exit, Failure};
+use crate::output::note;
+use crate::settings::{EmbeddingChoice, Settings};
+
+/// The time of this machine.
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else asks")]
+        let now = SystemTime::now();
+        let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
+    }
+}
+
+/// What a command works with.
+pub struct Parts {
+    /// The store, as the keeper of tokens and for its own check.
+    pub store: Arc<SqliteStore>,
+    /// The model.
+    pub embedder: Arc<dyn Embedder>,
+    /// The engine over both.
+    pub engine: Arc<Engine>,
+}
+
+impl Parts {
+    /// Opens everything; makes the data folder if there is none. Loads neither model nor index.
+    ///
+    /// # Errors
+    /// [`Exit::DataFolder`], [`Exit::Database`] or, for an impossible endpoint, [`Exit::Usage`].
+    pub fn open(settings: &Settings) -> Result<Self, Failure> {
+        Parts::open_at(settings, &settings.data)
+    }
+
+    /// The same, with another data folder.
+    ///
+    /// # Errors
+    /// As for [`Parts::open`].
+    pub fn open_at(settings: &Settings, data: &Path) -> Result<Self, Failure> {
+        let embedder = embedder(&settings.embedding)?;
+        let store = Arc::new(open_store(settings, data)?);
+        let shared: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
+        let engine = Engine::new(shared, Arc::clone(&embedder), Arc::new(SystemClock), settings.search);
+        Ok(Parts { store, embedder, engine: Arc::new(engine) })
+    }
+
+    /// Calls a tool of the mememory dialect as the person at this machine.
+    ///
+    /// # Errors
+    /// What the tool refuses.
+    pub fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Reply, Failure> {
+        let caller = Caller::local();
+        let tool = loci_dialects::mememory::DIALECT
+            .tool(tool)
+            .ok_or_else(|| Failure::new(Exit::Failure, format!("the mememory dialect has no tool {tool}")))?;
+        let reply = tool.call(Context { engine: &self.engine, caller: &caller }, arguments)?;
+        if let Some(notice) = &reply.notice {
+            note(format_args!("note: {notice}"));
+        }
+        Ok(reply)
+    }
+}
+
+/// Opens the store in a folder.
+///
+/// # Errors
+/// [`Exit::DataFolder`] or [`Exit::Database`], with what to do.
+pub fn open_store(settings: &Settings, data: &Path) -> Result<SqliteStore, Failure> {
+    let options = Options { busy_timeout: settings.busy_timeout };
+    SqliteStore::open(data, options).map_err(|error| open_failure(&error))
+}
+
+/// The exit code that goes with a store that does not open.
+fn open_failure(error: &OpenError) -> Failure {
+    let exit = match error {
+        OpenError::Newer { .. } | OpenError::NotADatabase { .. } | OpenError::Upgrade { .. } => Exit::Database,
+        _ => Exit::DataFolder,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+/// The model that the settings choose. Loads nothing.
+///
+/// # Errors
+/// [`Exit::Usage`] if the endpoint cannot be one.
+pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> {
+    Ok(match choice {
+        EmbeddingChoice::Bundled => Arc::new(LocalModel::bundled()),
+        EmbeddingChoice::Folder(folder) => Arc::new(FolderModel { folder: folder.clone(), opened: OnceLock::new() }),
+        EmbeddingChoice::Http { url, model, api_key, timeout } => {
+            let options =
+                HttpModelOptions { key: api_key.clone(), timeout: *timeout, ..HttpModelOptions::new(url, model) };
+            Arc::new(HttpModel::new(options)?)
+        }
+        EmbeddingChoice::NoModel => Arc::new(NoModel::new()),
+    })
+}
+
+/// A model in a folder whose files are first read when they are needed: reading them for their
+/// fingerprint alone takes longer than everything else at a start. Files that are missing then
+/// leave everything working but the search by meaning.
+struct FolderModel {
+    folder: PathBuf,
+    opened: OnceLock<Result<LocalModel, (ModelId, Error)>>,
+}
+
+impl FolderModel {
+    fn opened(&self) -> &Result<LocalModel, (ModelId, Error)> {
+        self.opened
+            .get_or_init(|| LocalModel::from_folder(&self.folder).map_err(|error| (ModelId::new("unusable"), error)))
+    }
+}
+
+impl Embedder for FolderModel {
+    fn model(&self) -> &ModelId {
+        match self.opened() {
+            Ok(model) => model.model(),
+            Err((id, _)) => id,
+        }
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        match self.opened() {
+            Ok(model) => model.embed(texts),
+            Err((_, error)) => Err(error.clone()),
+        }
+    }
+}
+
+/// Background work; ends, at the latest with the process, when it is dropped.
+pub struct Maintenance {
+    _stop: mpsc::Sender<()>,
+}
+
+impl Maintenance {
+    /// Runs a round of [`Engine::maintain`] at every `interval`, first after one, and another at
+    /// once while there is something to do.
+    pub fn start(engine: Arc<Engine>, interval: Duration) -> Self {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().name("maintenance".to_owned());
+        let spawned = thread.spawn(move || {
+            let mut is_failing = false;
+            let mut wait = interval;
+            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                // A state is logged when it begins, not at every round that it lasts.
+                let did_something = match engine.maintain() {
+                    Ok(done) => {
+                        if is_failing {
+                            tracing::info!("background work goes on again");
+                        }
+                        is_failing = false;
+                        done.swept + done.embedded > 0
+                    }
+                    Err(error) => {
+                        if !is_failing {
+                            tracing::warn!(%error, "background work fails; it is tried again at every interval");
+                        }
+                        is_failing = true;
+                        false
+                    }
+                };
+                wait = if did_something { Duration::ZERO } else { interval };
+            }
+        });
+        if let Err(error) = spawned {
+            tracing::warn!(%error, "there is no thread for background work; expired memories stay on the disk");
+        }
+        Maintenance { _stop: stop }
+    }
+}

@@ -1,0 +1,164 @@
+use std::io::Read;
+
+use crate::program::{Place, ended};
+
+#[test]
+fn a_memory_from_its_beginning_to_its_end() {
+    let place = Place::new();
+    let id = place.add(&["The deploy runs on Fridays", "--project", "acme", "--tags", "ops, ci", "--weight", "0.5"]);
+    let other = place.add(&["Use tabs", "--type", "rule"]);
+
+    let shown = place.json(&["show", &id]);
+    assert_eq!(shown["content"], "The deploy runs on Fridays");
+    assert_eq!((shown["project"].as_str(), shown["type"].as_str()), (Some("acme"), Some("fact")));
+    assert_eq!(shown["tags"], serde_json::json!(["ops", "ci"]));
+    let text = place.run(&["show", &id]).succeeded().stdout;
+    assert!(text.starts_with(&id) && text.ends_with("    The deploy runs on Fridays\n"), "{text}");
+
+    let ids = |arguments: &[&str]| -> Vec<String> {
+        let list = place.json(arguments);
+        list.as_array().unwrap().iter().map(|record| record["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let (id, other) = (id.as_str(), other.as_str());
+    assert_eq!(ids(&["list"]), [other, id]);
+    assert_eq!(ids(&["list", "--project", "acme"]), [id]);
+    assert_eq!(ids(&["list", "--project", "global"]), [other]);
+    assert_eq!(ids(&["list", "--tags", "ci,ops"]), [id]);
+    assert_eq!(ids(&["list", "--type", "rule"]), [other]);
+    assert_eq!(ids(&["list", "--limit", "1", "--offset", "1"]), [id]);
+
+    assert_eq!(place.json(&["stats"])["total"], 2);
+    assert!(place.run(&["stats"]).succeeded().stdout.contains("memories  2"));
+    let forgot = place.run(&["forget", id]).succeeded();
+    assert_eq!((forgot.stdout.as_str(), forgot.stderr.contains(id)), ("", true));
+    place.run(&["forget", id]).failed(3, id);
+    place.run(&["show", id]).failed(3, id);
+}
+
+#[test]
+fn a_search_says_why() {
+    let place = Place::new();
+    let id = place.add(&["The deploy runs on Fridays", "--project", "acme"]);
+    place.add(&["Use tabs", "--type", "rule"]);
+    let hits = place.json(&["search", "when is the deploy?", "--explain"]);
+    assert_eq!(hits.as_array().unwrap().len(), 1);
+    assert_eq!(hits[0]["memory"]["id"], id.as_str());
+    assert!(hits[0]["explain"]["bm25"].as_f64().unwrap() > 0.0);
+    let text = place.run(&["search", "deploy", "--explain"]).succeeded().stdout;
+    for word in ["relevance", "bm25", "cosine", "weight", "age", "score"] {
+        assert!(text.contains(word), "{text} should name {word}");
+    }
+    assert_eq!(place.json(&["search", "deploy", "--project", "other"]), serde_json::json!([]));
+    let none = place.run(&["search", "zebra"]).succeeded();
+    assert_eq!((none.stdout.as_str(), none.stderr.trim()), ("", "nothing was found"));
+}
+
+#[test]
+fn text_comes_from_stdin_byte_for_byte() {
+    let place = Place::new();
+    let text = "  first\r\n\tsecond \u{1f980}\n\n";
+    let added = place.run_with_stdin(&["add", "-"], text.as_bytes()).succeeded();
+    assert_eq!(place.json(&["show", added.stdout.trim()])["content"], text);
+}
+
+#[test]
+fn what_cannot_be_stored_is_refused_by_name() {
+    let place = Place::new();
+    let long = "x".repeat((1 << 20) + 1);
+    let rows: [(&[&str], &[u8], i32, &str); 11] = [
+        (&["add", ""], b"", 2, "`content`"),
+        (&["add", " \n"], b"", 2, "`content`"),
+        (&["add", "-"], b"a\0b", 2, "NUL"),
+        (&["add", "-"], b"\xff", 2, "UTF-8"),
+        (&["add", "-"], long.as_bytes(), 2, "1048577"),
+        (&["add", "a", "--type", "poem"], b"", 2, "type"),
+        (&["add", "a", "--ttl", "soon"], b"", 2, "`ttl`"),
+        (&["add", "a", "--weight", "2"], b"", 2, "weight"),
+        (&["add", "a", "--project", " "], b"", 2, "`project`"),
+        (&["add", "a", "--supersedes", "nothing"], b"", 3, "nothing"),
+        (&["add", "a", "--tags", "\u{7}"], b"", 2, "`tags`"),
+    ];
+    for (arguments, stdin, code, words) in rows {
+        place.run_with_stdin(arguments, stdin).failed(code, words);
+    }
+    assert_eq!(place.json(&["list"]), serde_json::json!([]));
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_refused() {
+    let place = Place::new();
+    let rows: [(&[&str], &str); 9] = [
+        (&[], "Usage"),
+        (&["dance"], "dance"),
+        (&["mcp", "klingon"], "mememory"),
+        (&["search", ""], "`query`"),
+        (&["search", "a", "--limit", "0"], "--limit"),
+        (&["show", " "], "`id`"),
+        (&["forget", ""], "`id`"),
+        (&["bootstrap", "--projekt", "a"], "--projekt"),
+        (&["token", "create", "--subject", "ann", "--scopes", "everything"], "admin"),
+    ];
+    for (arguments, words) in rows {
+        place.run(arguments).failed(2, words);
+    }
+}
+
+#[test]
+fn a_session_begins_with_the_bootstrap() {
+    let place = Place::new();
+    let empty = place.run(&["bootstrap"]).succeeded();
+    assert_eq!(empty.stdout, "");
+    place.add(&["Use tabs", "--type", "rule", "--bootstrap"]);
+    place.add(&["Ship on Fridays", "--type", "bootstrap", "--project", "acme"]);
+    let global = place.run(&["bootstrap"]).succeeded().stdout;
+    assert!(global.contains("- Use tabs") && !global.contains("Fridays"), "{global}");
+    let project = place.json(&["bootstrap", "--project", "acme"]);
+    assert!(project["markdown"].as_str().unwrap().contains("- Ship on Fridays"));
+    assert_eq!(project["memories"], 2);
+}
+
+#[test]
+fn a_token_from_its_beginning_to_its_end() {
+    let place = Place::new();
+    let created = place.json(&["token", "create", "--subject", "ann", "--scopes", "read", "--expires", "30d"]);
+    let (id, secret) = (created["id"].as_str().unwrap(), created["token"].as_str().unwrap());
+    assert!(secret.starts_with("loci_") && secret.len() == 69, "{secret}");
+    let plain = place.run(&["token", "create", "--subject", "bob"]).succeeded();
+    assert_eq!(plain.stdout.trim().len(), 69);
+
+    let listed = place.run(&["token", "list"]).succeeded().stdout;
+    assert!(listed.contains(id) && listed.contains("ann") && listed.contains("expires 20"), "{listed}");
+    assert!(!listed.contains(secret) && !listed.contains("loci_"), "{listed}");
+    place.run(&["token", "revoke", id]).succeeded();
+    let tokens = place.json(&["token", "list"]);
+    assert_eq!((tokens[0]["valid"].as_bool(), tokens[1]["valid"].as_bool()), (Some(false), Some(true)));
+    place.run(&["token", "revoke", "nothing"]).failed(3, "nothing");
+    place.run(&["token", "create", "--subject", "ann", "--expires", "soon"]).failed(2, "--expires");
+    place.run(&["token", "create", "--subject", " "]).failed(2, "`subject`");
+}
+
+#[test]
+fn scripts_and_pages_are_made_without_a_store() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(place.run(&["completions", shell]).succeeded().stdout.contains("loci"));
+    }
+    assert!(place.run(&["man"]).succeeded().stdout.contains(".TH loci 1"));
+    let pages = place.path("pages");
+    place.run(&["man", "--out", pages.to_str().unwrap()]).succeeded();
+    assert!(pages.join("loci-token-create.1").exists());
+    assert!(!place.data().exists());
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure_to_talk_about() {
+    let place = Place::new();
+    // More than a pipe holds.
+    place.run_with_stdin(&["add", "-"], "many words ".repeat(50_000).as_bytes()).succeeded();
+    let mut child = place.command(&["list"]).spawn().unwrap();
+    let mut first = [0; 1];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut first).unwrap();
+    drop(stdout);
+    assert_eq!(ended(child).stderr, "");
+}

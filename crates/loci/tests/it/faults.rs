@@ -1,0 +1,125 @@
+use std::io::{Seek, SeekFrom, Write};
+
+use crate::program::Place;
+
+/// Where SQLite keeps the version of the schema in a database file.
+const USER_VERSION_OFFSET: u64 = 60;
+
+#[test]
+fn a_data_folder_that_is_a_file() {
+    let place = Place::new();
+    let file = place.write("data", "not a folder");
+    place.run(&["add", "a"]).failed(4, file.to_str().unwrap());
+    place.run(&["doctor"]).failed(4, "");
+    assert_eq!(std::fs::read(file).unwrap(), b"not a folder");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_data_folder_that_is_not_ours() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    let place = Place::new();
+    place.add(&["a"]);
+    // No permission stops root, but root alone can give a folder away.
+    if crate::program::is_root() {
+        chown(place.data(), Some(12_345), None).unwrap();
+        place.run(&["add", "b"]).failed(4, "12345");
+        chown(place.data(), Some(0), None).unwrap();
+    } else {
+        for file in std::fs::read_dir(place.data()).unwrap() {
+            let path = file.unwrap().path();
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0o400)).unwrap();
+        }
+        std::fs::set_permissions(place.data(), PermissionsExt::from_mode(0o500)).unwrap();
+        place.run(&["add", "b"]).failed(4, "--data");
+        place.run(&["doctor"]).failed(4, "");
+        std::fs::set_permissions(place.data(), PermissionsExt::from_mode(0o700)).unwrap();
+        for file in std::fs::read_dir(place.data()).unwrap() {
+            std::fs::set_permissions(file.unwrap().path(), PermissionsExt::from_mode(0o600)).unwrap();
+        }
+    }
+    assert_eq!(place.json(&["stats"])["total"], 1);
+}
+
+#[test]
+fn a_database_of_a_newer_loci() {
+    let place = Place::new();
+    place.add(&["a"]);
+    let path = place.data().join("loci.db");
+    let before = std::fs::read(&path).unwrap();
+    let set_version = |version: [u8; 4]| {
+        let mut file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.seek(SeekFrom::Start(USER_VERSION_OFFSET)).unwrap();
+        file.write_all(&version).unwrap();
+    };
+    set_version([0, 0, 0x27, 0x10]);
+    for arguments in [&["add", "b"][..], &["list"], &["serve", "--bind", "127.0.0.1:0"], &["mcp", "mememory"]] {
+        place.run(arguments).failed(5, "schema 10000");
+    }
+    let report = place.run(&["doctor"]);
+    assert!(report.code == 5 && report.stdout.contains("fail  database"), "{report:?}");
+    let offset = USER_VERSION_OFFSET as usize;
+    set_version(before[offset..offset + 4].try_into().unwrap());
+    assert_eq!(place.json(&["stats"])["total"], 1);
+}
+
+#[test]
+fn a_database_that_is_none() {
+    let place = Place::new();
+    place.write("data/loci.db", "this is no database, whatever its name says".repeat(100));
+    place.run(&["add", "a"]).failed(5, "loci.db");
+    let report = place.run(&["doctor"]);
+    assert!(report.code == 5 && report.stdout.contains("loci.db is damaged"), "{report:?}");
+}
+
+#[test]
+fn a_damaged_model_costs_no_memory() {
+    let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "folder");
+    let graph = place.write("model/model.onnx", "no graph");
+    place.write("model/tokenizer.json", "{}");
+    let place = place.with("LOCI_EMBEDDING_MODEL_FOLDER", graph.parent().unwrap().to_str().unwrap());
+
+    let added = place.run(&["add", "The deploy runs on Fridays"]).succeeded();
+    assert!(added.stderr.contains("stored and found by its words"), "{added:?}");
+    let found = place.run(&["search", "deploy"]).succeeded();
+    assert!(found.stdout.contains("Fridays") && found.stderr.contains("words alone"), "{found:?}");
+    place.run(&["search", "deploy", "--search", "vector"]).failed(7, "embedding.model_folder");
+    let report = place.run(&["doctor"]);
+    assert!(report.code == 7 && report.stdout.contains("fail  model"), "{report:?}");
+    assert!(report.stdout.contains("warn  embeddings"), "{report:?}");
+    // A folder without files says so in the same way.
+    std::fs::remove_file(&graph).unwrap();
+    place.run(&["add", "b"]).succeeded();
+    place.run(&["doctor"]).failed(7, "");
+}
+
+#[test]
+fn an_endpoint_that_cannot_be_one() {
+    let place = Place::new()
+        .with("LOCI_EMBEDDING_PROVIDER", "http")
+        .with("LOCI_EMBEDDING_URL", "ftp://somewhere")
+        .with("LOCI_EMBEDDING_MODEL", "m");
+    place.run(&["add", "a"]).failed(2, "`embedding.url`");
+    assert!(!place.data().exists());
+    place.run(&["doctor"]).failed(7, "");
+}
+
+#[test]
+fn a_healthy_place_passes_the_doctor() {
+    let place = Place::new();
+    assert!(place.run(&["doctor"]).succeeded().stdout.contains("does not exist yet"));
+    assert!(!place.data().exists(), "the doctor changes nothing");
+    place.add(&["a"]);
+    let report = place.json(&["doctor"]);
+    let verdicts: Vec<_> = report.as_array().unwrap().iter().map(|row| row["verdict"].as_str().unwrap()).collect();
+    assert!(verdicts.len() >= 5 && !verdicts.contains(&"fail"), "{report}");
+}
+
+#[test]
+fn the_bundled_model_passes_the_doctor() {
+    let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
+    place.add(&["The deploy runs on Fridays"]);
+    let report = place.run(&["doctor"]).succeeded();
+    assert!(report.stdout.contains("ok    model") && report.stdout.contains("ok    embeddings"), "{report:?}");
+}

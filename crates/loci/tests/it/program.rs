@@ -1,0 +1,126 @@
+//! A `loci` with a folder, a home and an environment of its own.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Where commands run: nothing of the machine's own configuration reaches them, and no model is
+/// used unless a test says so.
+pub struct Place {
+    folder: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// What a command left.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Place { folder: tempfile::tempdir().unwrap(), variables: Vec::new() }.with("LOCI_EMBEDDING_PROVIDER", "none")
+    }
+
+    pub fn with(mut self, variable: &str, value: &str) -> Self {
+        self.variables.retain(|(name, _)| name != variable);
+        self.variables.push((variable.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loci"));
+        let kept: Vec<_> = std::env::vars_os()
+            .filter(|(name, _)| {
+                !name.to_string_lossy().starts_with("LOCI_") && !name.to_string_lossy().starts_with("XDG_")
+            })
+            .collect();
+        command.args(arguments).env_clear().envs(kept).env("HOME", self.folder.path()).env("LOCI_DATA", self.data());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ended {
+        ended(self.command(arguments).spawn().unwrap())
+    }
+
+    pub fn run_with_stdin(&self, arguments: &[&str], stdin: &[u8]) -> Ended {
+        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        // A command that refuses its input may close it before it has read all.
+        let _ = child.stdin.take().unwrap().write_all(stdin);
+        ended(child)
+    }
+
+    /// The JSON that a command prints.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let outcome = self.run(&[&["--json"], arguments].concat());
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        serde_json::from_str(&outcome.stdout).unwrap()
+    }
+
+    /// Stores a memory; returns its id.
+    pub fn add(&self, arguments: &[&str]) -> String {
+        self.json(&[&["add"], arguments].concat())["id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Waits for the end.
+pub fn ended(child: Child) -> Ended {
+    let output = child.wait_with_output().unwrap();
+    Ended {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Ended {
+    #[track_caller]
+    pub fn succeeded(self) -> Self {
+        assert_eq!(self.code, 0, "{self:?}");
+        self
+    }
+
+    /// Failed with this code, in words that hold this.
+    #[track_caller]
+    pub fn failed(self, code: i32, words: &str) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        assert!(self.stderr.contains(words), "{self:?} should say {words}");
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+        self
+    }
+}
+
+/// Whether the tests run as the user that no permission stops.
+#[cfg(unix)]
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A file's permissions.
+#[cfg(unix)]
+pub fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}

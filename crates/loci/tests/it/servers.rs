@@ -1,0 +1,191 @@
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStderr, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, ended};
+
+/// A `loci serve` that listens; killed when dropped.
+struct Server {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    /// What it said until it listened.
+    said: String,
+    /// The first line on stdout.
+    line: String,
+    address: String,
+}
+
+impl Server {
+    fn start(place: &Place, arguments: &[&str]) -> Self {
+        let arguments = [&["serve", "--bind", "127.0.0.1:0"], arguments].concat();
+        let mut child = place.command(&arguments).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut said = String::new();
+        while !said.contains("connect Claude Code") {
+            assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended: {said}");
+        }
+        let address = said.split("http://").nth(1).unwrap().lines().next().unwrap().to_owned();
+        Server { child, stderr, said, line, address }
+    }
+
+    /// Status and body of a tool call.
+    fn call(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (u16, String) {
+        let params = json!({"name": tool, "arguments": arguments});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+        let authorization = token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
+        let head = format!(
+            "POST /mcp/mememory HTTP/1.1\r\nHost: {}\r\n{authorization}Content-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        (reply.split(' ').nth(1).unwrap().parse().unwrap(), reply)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_first_start_makes_a_token_and_prints_the_line() {
+    let place = Place::new();
+    let server = Server::start(&place, &[]);
+    let file = place.data().join("token");
+    let secret = std::fs::read_to_string(&file).unwrap().trim().to_owned();
+    let url = format!("http://{}/mcp/mememory", server.address);
+    let header = format!("--header \"Authorization: Bearer {secret}\"");
+    assert_eq!(server.line, format!("claude mcp add --transport http {header} loci {url}\n"));
+    #[cfg(unix)]
+    assert_eq!(crate::program::mode(&file), 0o600);
+
+    assert_eq!(server.call(None, "stats", &json!({})).0, 401);
+    assert_eq!(server.call(Some("loci_wrong"), "stats", &json!({})).0, 401);
+    let (status, reply) = server.call(Some(&secret), "remember", &json!({"content": "Fridays"}));
+    assert!(status == 200 && reply.contains("Fridays"), "{reply}");
+    // Another process sees it, and what that one writes is seen here.
+    assert_eq!(place.json(&["stats"])["total"], 1);
+    place.add(&["Mondays"]);
+    assert!(server.call(Some(&secret), "list", &json!({})).1.contains("Mondays"));
+
+    let tokens = place.json(&["token", "list"]);
+    place.run(&["token", "revoke", tokens[0]["id"].as_str().unwrap()]).succeeded();
+    assert_eq!(server.call(Some(&secret), "stats", &json!({})).0, 401);
+}
+
+#[test]
+fn later_starts_name_the_file_of_the_token() {
+    let place = Place::new();
+    drop(Server::start(&place, &[]));
+    let secret = std::fs::read_to_string(place.data().join("token")).unwrap().trim().to_owned();
+    let server = Server::start(&place, &[]);
+    assert!(!server.line.contains(&secret) && !server.said.contains(&secret));
+    assert!(server.line.contains("$(cat '") && server.said.contains("token"), "{}", server.line);
+    assert_eq!(server.call(Some(&secret), "stats", &json!({})).0, 200);
+    assert_eq!(place.json(&["token", "list"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_start_between_file_and_record_is_made_up_for() {
+    let place = Place::new();
+    let secret = format!("loci_{}", "0123456789abcdef".repeat(4));
+    place.write("data/token", &secret);
+    let server = Server::start(&place, &[]);
+    assert_eq!(server.call(Some(&secret), "stats", &json!({})).0, 200);
+}
+
+#[test]
+fn a_token_file_without_a_token_is_refused() {
+    let place = Place::new();
+    place.write("data/token", "sesame");
+    place.run(&["serve", "--bind", "127.0.0.1:0"]).failed(4, "holds no token");
+}
+
+#[test]
+fn own_tokens_need_no_other() {
+    let place = Place::new();
+    let secret = place.run(&["token", "create", "--subject", "ann", "--scopes", "read"]).succeeded().stdout;
+    let server = Server::start(&place, &[]);
+    assert!(server.line.contains("Bearer TOKEN") && !place.data().join("token").exists());
+    assert_eq!(server.call(Some(secret.trim()), "stats", &json!({})).0, 200);
+    let (_, reply) = server.call(Some(secret.trim()), "remember", &json!({"content": "a"}));
+    assert!(reply.contains("forbidden"), "{reply}");
+}
+
+#[test]
+fn without_authentication_on_loopback_alone() {
+    let place = Place::new();
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        place.run(&["serve", "--no-auth", "--bind", address]).failed(2, "--no-auth");
+    }
+    assert!(!place.data().exists());
+    let server = Server::start(&place, &["--no-auth"]);
+    assert!(!server.line.contains("Bearer"), "{}", server.line);
+    assert_eq!(server.call(None, "stats", &json!({})).0, 200);
+    assert!(!place.data().join("token").exists());
+}
+
+#[test]
+fn addresses_that_cannot_be_used() {
+    let place = Place::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    place.run(&["serve", "--bind", &address]).failed(6, "another program uses it");
+    place.run(&["serve", "--bind", "192.0.2.1:7821"]).failed(6, "192.0.2.1:7821");
+    place.run(&["serve", "--bind", "everywhere"]).failed(2, "`bind` (flag --bind) is `everywhere`");
+    assert!(!place.data().exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_end_the_server_in_good_order() {
+    use rustix::process::{Pid, Signal, kill_process};
+
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut server = Server::start(&Place::new(), &[]);
+        // A connection that stays open does not keep it.
+        let _connection = TcpStream::connect(&server.address).unwrap();
+        kill_process(Pid::from_child(&server.child), signal).unwrap();
+        assert_eq!(server.child.wait().unwrap().code(), Some(0));
+        let mut rest = String::new();
+        server.stderr.read_to_string(&mut rest).unwrap();
+        assert!(rest.contains("shutting down"), "{rest}");
+    }
+}
+
+#[test]
+fn stdio_serves_a_dialect_and_nothing_else_on_stdout() {
+    let place = Place::new();
+    place.add(&["Mondays"]);
+    let mut child = place.command(&["mcp", "mememory", "--log", "trace"]).stdin(Stdio::piped()).spawn().unwrap();
+    let initialize =
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let messages = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "list", "arguments": {}}}),
+    ];
+    let mut stdin = child.stdin.take().unwrap();
+    for message in messages {
+        writeln!(stdin, "{message}").unwrap();
+    }
+    drop(stdin);
+    let outcome = ended(child).succeeded();
+    let mut replies: Vec<Value> = outcome.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    replies.sort_by_key(|reply| reply["id"].as_u64());
+    assert_eq!(replies.len(), 3);
+    assert_eq!(replies[1]["result"]["tools"].as_array().unwrap().len(), 7);
+    assert_eq!(replies[2]["result"]["structuredContent"]["result"][0]["content"], "Mondays", "{}", replies[2]);
+}

@@ -1,0 +1,72 @@
+use serde_json::json;
+
+use crate::program::Place;
+
+#[test]
+fn each_setting_says_where_it_comes_from() {
+    let place = Place::new().with("LOCI_BIND", "127.0.0.1:2");
+    let file = place.write("my.toml", "bind = \"127.0.0.1:1\"\nmaintenance_seconds = 7\n");
+    let file = file.to_str().unwrap();
+    let config = place.json(&["config", "--config", file, "--log", "error"]);
+    let rows = [
+        ("config", file, "flag --config".to_owned()),
+        ("bind", "127.0.0.1:2", "env LOCI_BIND".to_owned()),
+        ("maintenance_seconds", "7", format!("file {file}:2")),
+        ("log", "error", "flag --log".to_owned()),
+        ("search", "hybrid", "default".to_owned()),
+    ];
+    for (key, value, origin) in rows {
+        assert_eq!(config[key], json!({"value": value, "origin": origin}), "{key}");
+    }
+    let text = place.run(&["config"]).succeeded().stdout;
+    assert!(
+        text.lines().any(|line| line.starts_with("bind ") && line.ends_with("127.0.0.1:2  (env LOCI_BIND)")),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_usual_file_is_read_without_being_named() {
+    let place = Place::new();
+    // As each platform has it; on the others the default is none of these.
+    for folder in [".config/loci", "Library/Application Support/loci"] {
+        place.write(&format!("{folder}/config.toml"), "bind = \"127.0.0.1:4\"\n");
+    }
+    if cfg!(any(target_os = "linux", target_os = "macos")) {
+        assert_eq!(place.json(&["config"])["bind"]["value"], "127.0.0.1:4");
+    }
+}
+
+#[test]
+fn a_file_that_is_wrong_is_refused_by_line() {
+    let place = Place::new();
+    let rows = [
+        ("# mine\nbnd = \"x\"\n", "line 2: `bnd` is no setting"),
+        ("[embedding]\nkey = \"x\"\n", "line 2: `embedding.key` is no setting"),
+        ("bind = 1\n", "line 1: `bind` must be a string"),
+        ("bind = \"x\"\n", "is `x`"),
+        ("= 1", "line 1: "),
+    ];
+    for (text, words) in rows {
+        let file = place.write("my.toml", text);
+        place.run(&["stats", "--config", file.to_str().unwrap()]).failed(2, words);
+    }
+    place.run(&["stats", "--config", "/nowhere/loci.toml"]).failed(2, "/nowhere/loci.toml cannot be read");
+    assert!(!place.data().exists());
+    let place = place.with("LOCI_CONFIG", "/nowhere/loci.toml");
+    assert_eq!(place.json(&["config"])["config"]["value"], "/nowhere/loci.toml");
+}
+
+#[test]
+fn secrets_are_never_shown() {
+    let place = Place::new().with("LOCI_EMBEDDING_API_KEY", "sesame-123");
+    let file = place.write("my.toml", "[embedding]\napi_key = \"sesame-456\"\n");
+    for arguments in [&["config"][..], &["--json", "config"], &["config", "--log", "trace"]] {
+        let arguments = [arguments, &["--config", file.to_str().unwrap()]].concat();
+        let shown = place.run(&arguments).succeeded();
+        assert!(!shown.stdout.contains("sesame") && !shown.stderr.contains("sesame"), "{shown:?}");
+    }
+    let config = place.json(&["config"]);
+    assert_eq!(config["embedding.api_key"], json!({"value": "set", "origin": "env LOCI_EMBEDDING_API_KEY"}));
+    assert_eq!(Place::new().json(&["config"])["embedding.api_key"]["value"], json!(null));
+}
