@@ -56,9 +56,6 @@ pub struct Candidates {
     /// The union of the best by words and the best by meaning, in no particular order, each
     /// with both scores.
     pub hits: Vec<Candidate>,
-    /// The lowest cosine among all passages that the filter admits, the floor of min-max
-    /// normalisation; 0 without a vector.
-    pub cosine_min: f32,
     /// Passages that the filter admits.
     pub passages: usize,
     /// Of these, the ones without a vector of the query's model: found by words alone.

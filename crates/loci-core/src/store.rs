@@ -94,11 +94,20 @@ pub trait Store: Send + Sync {
     /// read); `unavailable` if the store cannot be written now.
     fn commit(&self, batch: Batch) -> Result<()>;
 
+    /// The memories with these ids, expired or not, all as of one moment. In the order of the
+    /// ids; an id that nothing has is left out.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn get_all(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<Memory>>;
+
     /// The memory with this id, expired or not.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn get(&self, space: &Space, id: &MemoryId) -> Result<Option<Memory>>;
+    fn get(&self, space: &Space, id: &MemoryId) -> Result<Option<Memory>> {
+        Ok(self.get_all(space, std::slice::from_ref(id))?.pop())
+    }
 
     /// The memories that pass the filter, last updated first, ties by id.
     ///

@@ -13,15 +13,25 @@ use crate::row::{COLUMNS, NEXT_COLUMN, read_memory, read_space};
 /// Positions of a memory's passages take that many bits of a passage's key.
 pub(crate) const POSITION_BITS: u32 = 20;
 
-pub(crate) fn get(connection: &Connection, space: &Space, id: &MemoryId) -> Result<Option<Memory>> {
+pub(crate) fn get_all(connection: &Connection, space: &Space, ids: &[MemoryId]) -> Result<Vec<Memory>> {
     let sql = format!(
         "SELECT {COLUMNS}, c.text, (SELECT s.id FROM memory AS s WHERE s.space = m.space AND s.supersedes = m.id \
          ORDER BY s.created_at DESC, s.id LIMIT 1) \
          FROM memory AS m JOIN content AS c ON c.memory = m.row WHERE m.space = ?1 AND m.id = ?2"
     );
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query([space.as_str(), id.as_str()])?;
-    rows.next()?.map(read_whole).transpose()
+    // One snapshot for all, which also costs the locks of one.
+    let snapshot = connection.unchecked_transaction()?;
+    let mut memories = Vec::with_capacity(ids.len());
+    let mut statement = snapshot.prepare_cached(&sql)?;
+    for id in ids {
+        let mut rows = statement.query([space.as_str(), id.as_str()])?;
+        if let Some(row) = rows.next()? {
+            memories.push(read_whole(row)?);
+        }
+    }
+    drop(statement);
+    snapshot.finish()?;
+    Ok(memories)
 }
 
 pub(crate) fn list(connection: &Connection, filter: &Filter, page: Page) -> Result<Vec<Memory>> {

@@ -32,7 +32,6 @@ pub(crate) fn scores(state: &State, query: &CandidateQuery<'_>) -> HashMap<Memor
 pub(crate) fn candidates(state: &State, query: &CandidateQuery<'_>) -> Candidates {
     let scores = scores(state, query);
     let all = || scores.values().flatten();
-    let lowest = all().filter_map(|score| score.cosine).min_by(f32::total_cmp);
     let mut hits: Vec<Candidate> =
         state.admitted(query.filter).into_iter().map(|record| candidate(record, &scores[&record.memory.id])).collect();
     let by_words = best(&mut hits, query.limit, |hit| (hit.bm25 > 0.0).then_some(hit.bm25));
@@ -40,7 +39,6 @@ pub(crate) fn candidates(state: &State, query: &CandidateQuery<'_>) -> Candidate
     hits.retain(|hit| by_words.contains(&hit.id) || by_meaning.contains(&hit.id));
     Candidates {
         hits,
-        cosine_min: lowest.unwrap_or(0.0),
         passages: all().count(),
         passages_without_vector: query.vector.map_or(0, |_| all().filter(|score| score.cosine.is_none()).count()),
     }

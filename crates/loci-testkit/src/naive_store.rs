@@ -136,10 +136,10 @@ impl Store for NaiveStore {
         Ok(())
     }
 
-    fn get(&self, space: &Space, id: &MemoryId) -> Result<Option<Memory>> {
+    fn get_all(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<Memory>> {
         let state = self.state();
-        let record = state.records.get(&(space.clone(), id.clone()));
-        Ok(record.map(|record| state.with_successor(&record.memory, |_| true)))
+        let records = ids.iter().filter_map(|id| state.records.get(&(space.clone(), id.clone())));
+        Ok(records.map(|record| state.with_successor(&record.memory, |_| true)).collect())
     }
 
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>> {

@@ -1,6 +1,6 @@
 //! What goes on in the background: expired memories are removed, pending embeddings made.
 
-use loci_core::{Batch, Change, Result, limits};
+use loci_core::{Batch, Change, Result};
 
 use crate::{Engine, SearchMode};
 
@@ -35,7 +35,6 @@ impl Engine {
         let mut embedded = 0;
         for (space, id) in pending {
             let Some(memory) = self.store.get(&space, &id)? else { continue };
-            debug_assert!(memory.content.len() <= limits::CONTENT_BYTES_MAX);
             let mut passages = Engine::passages(&memory.content, &memory.tags);
             self.embed(&memory.content, &mut passages)?;
             let vectors = passages.into_iter().filter_map(|passage| passage.vector).collect();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use loci_core::{
-    Caller, Candidate, CandidateQuery, CollectionFilter, Error, ErrorCode, Memory, QueryVector, Result, Superseded,
-    Timestamp, limits,
+    Caller, Candidate, CandidateQuery, CollectionFilter, Error, ErrorCode, Filter, Memory, MemoryId, QueryVector,
+    Result, Superseded, Timestamp, limits,
 };
 use loci_search::analysis::query_terms;
 use loci_search::fusion::{Scores, relevance};
@@ -102,22 +102,34 @@ impl Engine {
         let mut ranked = self.ranked(&candidates.hits, filter.live_at, request.ranking);
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.id.cmp(&b.2.id)));
 
-        let mut hits = Vec::with_capacity(limit);
-        let mut bytes = 0;
-        for (score, signals, candidate) in ranked {
-            if hits.len() == limit {
-                break;
-            }
-            // Another process may have removed or changed it since the candidates were found.
-            let Some(memory) = self.store.get(&caller.space, &candidate.id)?.filter(|memory| filter.admits(memory))
-            else {
-                continue;
-            };
-            bytes += memory.content.len();
-            hits.push(Hit { memory, score, signals });
-        }
-        reply_size(bytes, hits.len())?;
+        let hits = self.hits(caller, &filter, ranked, limit)?;
         Ok(Recalled { hits, degraded })
+    }
+
+    /// The first `limit` of the ranked candidates as memories. Another process may have removed or
+    /// changed some since the candidates were found; the next ones take their place.
+    fn hits(
+        &self,
+        caller: &Caller,
+        filter: &Filter,
+        ranked: Vec<(f64, Signals, &Candidate)>,
+        limit: usize,
+    ) -> Result<Vec<Hit>> {
+        let mut hits: Vec<Hit> = Vec::with_capacity(limit);
+        let mut ranked = ranked.into_iter().peekable();
+        while hits.len() < limit && ranked.peek().is_some() {
+            let next: Vec<_> = ranked.by_ref().take(limit - hits.len()).collect();
+            let ids: Vec<MemoryId> = next.iter().map(|(_, _, candidate)| candidate.id.clone()).collect();
+            let mut memories = self.store.get_all(&caller.space, &ids)?.into_iter().peekable();
+            for (score, signals, candidate) in next {
+                let found = memories.next_if(|memory| memory.id == candidate.id);
+                if let Some(memory) = found.filter(|memory| filter.admits(memory)) {
+                    hits.push(Hit { memory, score, signals });
+                }
+            }
+        }
+        reply_size(hits.iter().map(|hit| hit.memory.content.len()).sum(), hits.len())?;
+        Ok(hits)
     }
 
     /// The query's vector; none, with the reason, if the search has to do without.

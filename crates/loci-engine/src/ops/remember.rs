@@ -190,13 +190,12 @@ impl Engine {
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         near.truncate(query.limit);
-        let mut similar = Vec::with_capacity(near.len());
-        for (cosine, id) in near {
-            if let Some(memory) = self.store.get(&caller.space, &id)? {
-                similar.push(Similar { memory, cosine });
-            }
-        }
-        Ok(similar)
+        let (cosines, ids): (Vec<f32>, Vec<MemoryId>) = near.into_iter().unzip();
+        let memories = self.store.get_all(&caller.space, &ids)?;
+        // One that was removed meanwhile is missing among the memories, so they are matched by id.
+        let cosine = |memory: &Memory| ids.iter().position(|id| *id == memory.id).map(|place| cosines[place]);
+        let similar = memories.into_iter().filter_map(|memory| Some(Similar { cosine: cosine(&memory)?, memory }));
+        Ok(similar.collect())
     }
 }
 

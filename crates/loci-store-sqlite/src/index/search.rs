@@ -22,7 +22,6 @@ struct Nearness<'a> {
     scores: Scores,
     /// By how much they may be wrong.
     error: f32,
-    lowest: f32,
     compared: usize,
 }
 
@@ -44,7 +43,6 @@ impl Index {
         let compared = nearness.as_ref().map_or(0, |nearness| nearness.compared);
         Candidates {
             hits: hits.collect(),
-            cosine_min: nearness.as_ref().map_or(0.0, |nearness| nearness.lowest),
             passages: statistics.passages,
             passages_without_vector: query.vector.map_or(0, |_| statistics.passages - compared),
         }
@@ -81,17 +79,12 @@ impl Index {
             by_memory: vec![f32::NEG_INFINITY; self.traits.len()],
             by_slot: vec![f32::NEG_INFINITY; slots.len()],
         };
-        let mut lowest: Option<(u32, f32)> = None;
         for (slot, cosine) in compared.iter().copied().zip(cosines) {
             scores.by_slot[slot as usize] = cosine;
             let best = &mut scores.by_memory[self.owners[slot as usize] as usize];
             *best = best.max(cosine);
-            if lowest.is_none_or(|(_, lowest)| cosine < lowest) {
-                lowest = Some((slot, cosine));
-            }
         }
-        let lowest = lowest.and_then(|(slot, _)| vectors.exact(&query.values, slot)).unwrap_or(0.0);
-        Some(Nearness { query, vectors, scores, error: prepared.error(), lowest, compared: compared.len() })
+        Some(Nearness { query, vectors, scores, error: prepared.error(), compared: compared.len() })
     }
 
     /// The memories with the nearest passages, exactly: whatever the first pass cannot rule out is

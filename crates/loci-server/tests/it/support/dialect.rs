@@ -175,8 +175,8 @@ impl Store for EmptyStore {
         Err(Error::unavailable("this store keeps nothing"))
     }
 
-    fn get(&self, _space: &Space, _id: &MemoryId) -> Result<Option<Memory>> {
-        Ok(None)
+    fn get_all(&self, _: &Space, _: &[MemoryId]) -> Result<Vec<Memory>> {
+        Ok(Vec::new())
     }
 
     fn list(&self, _filter: &Filter, _page: Page) -> Result<Vec<Memory>> {
