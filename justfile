@@ -1,0 +1,86 @@
+# `just check` is what CI runs. `scripts/setup` installs what the tests need, `just` among it.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
+export PATH := justfile_directory() / ".venv/bin:" + env("PATH")
+# The tests that start programs find them here.
+export LOCI_BIN := justfile_directory() / "target/debug/loci"
+export LOCI_FIXTURE_BIN := justfile_directory() / "target/debug/examples/conformance_fixture"
+
+[private]
+default:
+    @{{ just_executable() }} --list --unsorted
+
+# Runs every check, the cheap ones first, and says at the end which failed and how long each took
+check:
+    #!/usr/bin/env bash
+    set -uo pipefail
+    passed=0 failed=() timings=()
+    for step in fmt-check tidy clippy test doc e2e conformance; do
+        echo "== $step"
+        begin=$SECONDS
+        if {{ just_executable() }} "$step"; then passed=$((passed + 1)) outcome=ok; else failed+=("$step") outcome=FAILED; fi
+        timings+=("== $step: $outcome, $((SECONDS - begin)) s")
+        echo "${timings[-1]}"
+    done
+    echo "== summary"
+    printf '%s\n' "${timings[@]}"
+    echo "steps: $passed passed, ${#failed[@]} failed"
+    [ "${#failed[@]}" = 0 ]
+
+# Formats the code
+fmt:
+    cargo fmt --all
+
+[private]
+fmt-check:
+    cargo fmt --all --check
+
+# Lints, with warnings as errors
+clippy:
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# Holds the house rules (xtask/src/tidy)
+tidy:
+    cargo xtask tidy
+
+# Runs the Rust tests; arguments go to `cargo test`
+test *arguments:
+    cargo test --workspace --locked {{ arguments }}
+
+# Builds the documentation; a broken link is an error
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
+
+# The binaries that the tests below start. Examples bring in the features of the Rust tests, so nothing builds twice
+[private]
+programs:
+    cargo build --workspace --bins --examples --locked
+
+[private]
+environment:
+    @test -x .venv/bin/python || { echo "no .venv here: run scripts/setup first" >&2; exit 1; }
+
+# Drives the built binary with the Python MCP SDK over stdio and HTTP
+e2e: environment programs
+    python -m unittest discover --start-directory tests/e2e --verbose
+
+# Runs the official MCP conformance suite against the fixture build and the product
+conformance: environment programs
+    tests/conformance/run.sh
+
+# Rewrites the golden files from what the code does now; read the difference before you commit it
+bless:
+    LOCI_BLESS=1 cargo test --workspace --locked
+
+# Checks licences, advisories and sources of the dependencies (needs cargo-deny and a network)
+deny:
+    cargo deny check
+
+# Starts the server in the optimised build; arguments go to `loci serve`
+serve *arguments:
+    scripts/start {{ arguments }}
+
+# Measures; never a part of `check`
+bench *arguments:
+    cargo bench --workspace --locked {{ arguments }}

@@ -1,0 +1,108 @@
+"""What the end-to-end tests share: the built binary, servers in temporary folders, SDK clients."""
+
+import asyncio
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import unittest
+
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
+LOCI = os.environ["LOCI_BIN"]
+# Both eras of the protocol: stateless requests, and the handshake before them.
+ERAS = {"2026-07-28": "2026-07-28", "legacy": "2025-11-25"}
+
+
+def environment(data):
+    """The environment of a child: nothing of the developer's own settings."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LOCI_")}
+    return {**kept, "LOCI_DATA": str(data), "LOCI_CONFIG": str(pathlib.Path(data) / "config.toml")}
+
+
+@contextlib.contextmanager
+def data_folder():
+    with tempfile.TemporaryDirectory(prefix="loci-e2e-") as folder:
+        yield pathlib.Path(folder) / "data"
+
+
+def run(data, *arguments, stdin=None):
+    """Runs a command to its end."""
+    return subprocess.run([LOCI, *arguments], env=environment(data), input=stdin, capture_output=True, timeout=120)
+
+
+class Server:
+    """A running `loci serve` on a port of its own."""
+
+    def __init__(self, data, *arguments):
+        self.data = data
+        command = [LOCI, "serve", "--bind", "127.0.0.1:0", *arguments]
+        self.process = subprocess.Popen(
+            command, env=environment(data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.log = []
+        self.url = None
+        for line in self.process.stderr:
+            self.log.append(line)
+            if found := re.search(r"listening on (http://\S+)", line):
+                self.url = found.group(1)
+                break
+        if self.url is None:
+            raise AssertionError("the server did not start:\n" + "".join(self.log))
+        # A full pipe would stop the server.
+        self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
+        self.reader.start()
+
+    def token(self):
+        return (self.data / "token").read_text().strip()
+
+    @contextlib.asynccontextmanager
+    async def client(self, mode, token="default", dialect="mememory"):
+        token = self.token() if token == "default" else token
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        url = f"{self.url}/mcp/{dialect}"
+        async with create_mcp_http_client(headers=headers) as http:
+            async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+                yield client
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(timeout=20)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.reader.join()
+            self.process.stdout.close()
+            self.process.stderr.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+def stdio_client(data, mode, *arguments, dialect="mememory"):
+    parameters = StdioServerParameters(command=LOCI, args=["mcp", dialect, *arguments], env=environment(data))
+    return Client(parameters, mode=mode)
+
+
+class AsyncTestCase(unittest.IsolatedAsyncioTestCase):
+    """Asynchronous tests without the event loop's report of slow steps."""
+
+    async def asyncSetUp(self):
+        asyncio.get_running_loop().set_debug(False)
+
+
+def value(result):
+    """The structured content; before 2026-07-28 a value that is no object is wrapped."""
+    content = result.structured_content
+    if isinstance(content, dict) and set(content) == {"result"}:
+        return content["result"]
+    return content

@@ -1,0 +1,26 @@
+//! Tasks of the repository that are no part of the product: `cargo xtask tidy` holds the house rules.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use cargo_metadata::MetadataCommand;
+
+mod tidy;
+
+#[expect(clippy::print_stderr, reason = "this is a command line, and its words go to stderr")]
+fn main() -> Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments != ["tidy"] {
+        eprintln!("usage: cargo xtask tidy");
+        return Ok(ExitCode::from(2));
+    }
+    // Without dependencies nothing is resolved or downloaded: what the manifests declare is enough.
+    let metadata = MetadataCommand::new().no_deps().exec().context("cannot read the workspace with cargo metadata")?;
+    let tree = tidy::Tree::load(metadata.workspace_root.as_std_path())?;
+    let faults = tidy::check(&tree, &metadata);
+    for fault in &faults {
+        eprintln!("{fault}");
+    }
+    eprintln!("tidy: {} files, {} faults", tree.len(), faults.len());
+    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,50 @@
+//! House rules that no compiler or linter checks. Each check reads the [`Tree`] and returns its [`Fault`]s; none of
+//! them stops at the first.
+
+use std::fmt;
+
+use cargo_metadata::Metadata;
+
+pub use tree::Tree;
+
+mod arrows;
+mod dialects;
+mod links;
+mod portability;
+mod rust_source;
+mod sizes;
+mod sources;
+mod tree;
+
+/// One broken rule.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The file or folder at fault, relative to the repository, with `:LINE` where there is one.
+    place: String,
+    /// What is wrong and what to do.
+    message: String,
+}
+
+impl Fault {
+    fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Fault { place: place.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.place, self.message)
+    }
+}
+
+/// All faults of the repository, in the order of the checks.
+pub fn check(tree: &Tree, metadata: &Metadata) -> Vec<Fault> {
+    let (sources, mut faults) = rust_source::parse_all(tree);
+    faults.extend(arrows::check(&arrows::Crate::all(metadata), &arrows::RULES));
+    faults.extend(dialects::check(tree, &sources));
+    faults.extend(links::check(tree));
+    faults.extend(sizes::check(tree, &sources));
+    faults.extend(portability::check(tree));
+    faults.extend(sources::check(&sources));
+    faults
+}
