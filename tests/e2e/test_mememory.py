@@ -78,6 +78,24 @@ class Mememory(AsyncTestCase):
 
         await self.each(scenario)
 
+    async def test_a_missing_model_is_told_and_costs_no_memory(self):
+        for mode in ERAS:
+            with self.subTest(mode), data_folder() as data:
+                data.mkdir()
+                # Nothing listens there.
+                (data / "config.toml").write_text(
+                    '[embedding]\nprovider = "http"\nurl = "http://127.0.0.1:9/v1"\nmodel = "none"\n'
+                )
+                async with stdio_client(data, mode) as client:
+                    stored = await client.call_tool("remember", {"content": "The boat is blue"})
+                    self.assertFalse(stored.is_error)
+                    self.assertEqual(value(stored)["warnings"][0]["kind"], "embedding_pending")
+                    self.assertIn("not yet by its meaning", stored.meta["loci/notice"])
+                    found = await client.call_tool("recall", {"query": "a blue boat"})
+                    self.assertEqual(value(found)[0]["memory"]["id"], value(stored)["id"])
+                    self.assertIn("words alone", found.meta["loci/notice"])
+                    self.assertTrue(found.content[0].text.startswith("Note: "))
+
     async def test_failures_name_the_argument(self):
         async def scenario(client):
             rows = [

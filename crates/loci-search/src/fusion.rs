@@ -5,7 +5,7 @@
 //! Both begin at 0: no word in common, and at a right angle or beyond.
 //!
 //! Plain min-max would call the best candidate perfect however poor it is. Cosines are therefore
-//! scaled to [`COSINE_STRONG`] where none reaches it: weak similarity stays a small number and
+//! scaled to `COSINE_STRONG` where none reaches it: weak similarity stays a small number and
 //! leaves the order to the words.
 
 /// The share of the words in the sum.

@@ -29,6 +29,8 @@ use crate::subscription;
 const LIST_TTL_MS: u64 = 300_000;
 
 const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
+/// Where a result says what else its reader should know: that a search was less than whole, say.
+const NOTICE_KEY: &str = "loci/notice";
 
 /// Maps a dialect to the protocol, for every revision. Cheap to clone.
 #[derive(Clone)]
@@ -220,7 +222,7 @@ impl ServerHandler for DialectHandler {
         };
         let arguments = request.arguments.unwrap_or_default();
         let call = self.shared.host.call(move |engine| tool.call(Context { engine, caller: &caller }, arguments));
-        let (reply, failed) = match call.await {
+        let (mut reply, failed) = match call.await {
             Ok(reply) => (reply, false),
             Err(error) => {
                 if error.code == ErrorCode::Internal {
@@ -230,8 +232,12 @@ impl ServerHandler for DialectHandler {
             }
         };
         let modern = is_modern(context.protocol_version().as_ref());
+        let mut meta = if modern { stamp(dialect) } else { MetaObject::new() };
+        if let Some(notice) = reply.notice.take() {
+            meta.insert(NOTICE_KEY.to_owned(), json!(notice));
+        }
         let mut result = self.catalog().result(tool.name, reply, failed, modern);
-        result.meta = modern.then(|| stamp(dialect));
+        result.meta = (!meta.is_empty()).then_some(meta);
         Ok(result.into())
     }
 
