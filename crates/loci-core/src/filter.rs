@@ -62,6 +62,20 @@ pub enum Superseded {
 }
 
 impl Filter {
+    /// Everything in a space that this reader may read, alive at that moment, superseded or not.
+    pub fn of(space: Space, reader: Reader, live_at: Timestamp) -> Self {
+        Filter {
+            space,
+            reader,
+            live_at,
+            collections: CollectionFilter::Any,
+            sections: Vec::new(),
+            tags: Vec::new(),
+            delivery: None,
+            superseded: Superseded::Show,
+        }
+    }
+
     /// Whether a memory passes everything but the rule on superseded ones, which needs to see
     /// the other memories: that rule is the store's.
     pub fn admits(&self, memory: &Memory) -> bool {

@@ -44,8 +44,6 @@ pub struct Candidate {
     pub collection: Option<Arc<str>>,
     /// The memory's weight.
     pub weight: f64,
-    /// When the memory was stored.
-    pub created_at: Timestamp,
     /// When the memory's text last changed.
     pub updated_at: Timestamp,
 }

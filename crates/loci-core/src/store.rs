@@ -5,7 +5,8 @@
 //! asynchronous runtime (`docs/adr/0002-blocking-store.md`).
 
 use crate::{
-    CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Page, Passage, Result, Space, Timestamp, Vector,
+    CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Page, Passage, Reader, Result, Space, Timestamp,
+    Vector,
 };
 
 /// Changes that happen together or not at all.
@@ -94,19 +95,21 @@ pub trait Store: Send + Sync {
     /// read); `unavailable` if the store cannot be written now.
     fn commit(&self, batch: Batch) -> Result<()>;
 
-    /// The memories with these ids, expired or not, all as of one moment. In the order of the
-    /// ids; an id that nothing has is left out.
+    /// The memories with these ids that pass the filter, all as of one moment. In the order of
+    /// the ids; the others are left out.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn get_all(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<Memory>>;
+    fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>>;
 
-    /// The memory with this id, expired or not.
+    /// The memory with this id, expired or not, whoever may read it: for work on nobody's behalf.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn get(&self, space: &Space, id: &MemoryId) -> Result<Option<Memory>> {
-        Ok(self.get_all(space, std::slice::from_ref(id))?.pop())
+        let everyone = Reader { subject: None, everything: true };
+        let filter = Filter::of(space.clone(), everyone, Timestamp::MIN);
+        Ok(self.get_all(&filter, std::slice::from_ref(id))?.pop())
     }
 
     /// The memories that pass the filter, last updated first, ties by id.

@@ -7,6 +7,9 @@ pub struct Timestamp(i64);
 impl Timestamp {
     const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 
+    /// Before everything.
+    pub const MIN: Timestamp = Timestamp(i64::MIN);
+
     /// From microseconds since 1970.
     pub const fn from_microseconds(microseconds: i64) -> Self {
         Timestamp(microseconds)

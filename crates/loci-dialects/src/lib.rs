@@ -12,6 +12,7 @@ mod tool;
 mod wire;
 
 pub use tool::{Complete, Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool};
+pub use wire::ttl_seconds;
 
 /// Every dialect, in the order of the documentation.
 pub static DIALECTS: &[&Dialect] = &[&mememory::DIALECT];

@@ -93,9 +93,8 @@ impl Checker {
                 }
                 _ => {
                     let name = path.trim_start_matches('/');
-                    let root = name.split('/').next().unwrap_or_default();
                     let sent = sent(fault.instance());
-                    faults.push(format!("`{}` must be {}, not {sent}", name.replace('/', "."), self.accepted_by(root)));
+                    faults.push(format!("`{}` must be {}, not {sent}", name.replace('/', "."), self.accepted_by(name)));
                 }
             }
             faults.dedup();
@@ -117,9 +116,13 @@ impl Checker {
         format!("`{name}` is not an argument; this tool takes {}", known.join(", "))
     }
 
-    /// What the argument accepts, in words.
-    fn accepted_by(&self, argument: &str) -> String {
-        self.schema.get("properties").and_then(|properties| properties.get(argument)).map_or_else(String::new, accepted)
+    /// What the argument at this path accepts, in words.
+    fn accepted_by(&self, path: &str) -> String {
+        fn step<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+            let items = schema.get("items").filter(|_| name.parse::<usize>().is_ok());
+            items.or_else(|| schema.get("properties")?.get(name))
+        }
+        path.split('/').try_fold(&self.schema, step).map_or_else(|| "of another form".to_owned(), accepted)
     }
 }
 

@@ -70,6 +70,20 @@ pub struct Hints {
     pub open_world: bool,
 }
 
+impl Context<'_> {
+    /// Checks that the caller has a scope, which `what` needs.
+    ///
+    /// # Errors
+    /// `forbidden`, naming the scope.
+    pub fn require(&self, scope: Scope, what: &str) -> Result<()> {
+        if self.caller.principal.scopes.allow(scope) {
+            return Ok(());
+        }
+        let message = format!("{what} needs a token with the scope `{}`", scope.name());
+        Err(Error::new(ErrorCode::Forbidden, message))
+    }
+}
+
 /// A tool, written as a type: its arguments, its reply and what it does.
 pub trait TypedTool {
     /// The name on the wire.
@@ -158,10 +172,7 @@ impl Tool {
     /// `forbidden` without the scope; `invalid_argument`, naming the argument, if one is missing,
     /// unknown, ill-typed or out of range; else what the tool refuses.
     pub fn call(&self, context: Context<'_>, arguments: Map<String, Value>) -> Result<Reply> {
-        if !context.caller.principal.scopes.allow(self.scope) {
-            let message = format!("{} needs a token with the scope `{}`", self.name, self.scope.name());
-            return Err(Error::new(ErrorCode::Forbidden, message));
-        }
+        context.require(self.scope, self.name)?;
         // Hosts that know no optional arguments send null for the ones left out.
         let arguments = arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
         let arguments = Value::Object(arguments);

@@ -13,45 +13,29 @@ pub fn rfc3339(moment: Timestamp) -> String {
         .map_or_else(|_| moment.microseconds().to_string(), |moment| moment.to_string())
 }
 
-/// A count of results: a whole number of at least 1. Its maximum is a limit that it clamps to,
-/// so the schema has none.
+/// A whole number of at least `MIN`. A count clamps to its maximum, so the schema has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Count(pub usize);
+pub struct Whole<const MIN: u64>(pub usize);
 
-impl<'de> Deserialize<'de> for Count {
+/// A number of results.
+pub type Count = Whole<1>;
+/// A number of records to skip.
+pub type Offset = Whole<0>;
+
+impl<'de, const MIN: u64> Deserialize<'de> for Whole<MIN> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         // 5.0 is a whole number to JSON Schema, and to some clients' serialisers.
-        f64::deserialize(deserializer).map(|count| Count(count as usize))
+        f64::deserialize(deserializer).map(|number| Whole(number as usize))
     }
 }
 
-impl JsonSchema for Count {
+impl<const MIN: u64> JsonSchema for Whole<MIN> {
     fn schema_name() -> Cow<'static, str> {
-        "Count".into()
+        format!("Whole{MIN}").into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": 1})
-    }
-}
-
-/// A number of records to skip: a whole number from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offset(pub usize);
-
-impl<'de> Deserialize<'de> for Offset {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        f64::deserialize(deserializer).map(|offset| Offset(offset as usize))
-    }
-}
-
-impl JsonSchema for Offset {
-    fn schema_name() -> Cow<'static, str> {
-        "Offset".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": 0})
+        json_schema!({"type": "integer", "minimum": MIN})
     }
 }
 
@@ -140,7 +124,7 @@ fn unit_seconds(text: &str) -> Option<f64> {
     Some(seconds)
 }
 
-/// A time to live in the form that [`ttl_seconds`] reads, in the largest units that fit: `1w2d`.
+/// A time to live in the form that [`ttl_seconds`] reads, in days and less: `9d12h`.
 pub fn ttl_text(from: Timestamp, to: Timestamp) -> String {
     let length = SignedDuration::from_micros(to.microseconds().saturating_sub(from.microseconds()));
     let mut seconds = length.as_secs().max(0);

@@ -1,10 +1,12 @@
 //! The engine: concrete parts behind the seams of `loci-core`.
 
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::{
     Caller, Clock, CollectionFilter, Embedder, Error, ErrorCode, Filter, Memory, MemoryId, Passage, QueryVector,
-    Result, Store, StoreSize, Superseded, Term, Timestamp, Vector,
+    Result, Store, StoreSize, Term, Timestamp, Vector,
 };
 use loci_search::{analysis, passages::passages};
 
@@ -26,6 +28,10 @@ pub struct Engine {
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) search_mode: SearchMode,
+    pub(crate) locks: Locks,
+    /// How many memories without embedding the next round of maintenance passes over, because the
+    /// model refused them.
+    pub(crate) refused: AtomicUsize,
 }
 
 impl Engine {
@@ -36,7 +42,7 @@ impl Engine {
         clock: Arc<dyn Clock>,
         search_mode: SearchMode,
     ) -> Self {
-        Engine { store, embedder, clock, search_mode }
+        Engine { store, embedder, clock, search_mode, locks: Locks::default(), refused: AtomicUsize::new(0) }
     }
 
     /// The moment now, by the engine's clock.
@@ -62,27 +68,17 @@ impl Engine {
 
     /// The filter that every read by this caller begins with.
     pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
-        Filter {
-            space: caller.space.clone(),
-            reader: caller.reader(),
-            live_at: self.clock.now(),
-            collections,
-            sections: Vec::new(),
-            tags: Vec::new(),
-            delivery: None,
-            superseded: Superseded::Show,
-        }
+        let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
+        Filter { collections, ..filter }
     }
 
     /// The live memory with this id, if the caller may read it.
     pub(crate) fn readable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        self.store
-            .get(&caller.space, id)?
-            .filter(|memory| memory.is_live(self.clock.now()))
-            .filter(|memory| caller.reader().may_read(memory.owner.as_deref(), memory.visibility))
-            .ok_or_else(|| {
-                Error::not_found(format!("there is no memory with the id {id}; list or recall shows the ids"))
-            })
+        let filter = self.filter(caller, CollectionFilter::Any);
+        let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop();
+        found.ok_or_else(|| {
+            Error::not_found(format!("there is no memory with the id {id}; list or recall shows the ids"))
+        })
     }
 
     /// The live memory with this id, if the caller may change it.
@@ -105,21 +101,18 @@ impl Engine {
         passages(content).into_iter().map(of).collect()
     }
 
-    /// Gives every passage its vector; returns the first passage's, unquantised.
-    pub(crate) fn embed(&self, content: &str, passages: &mut [Passage]) -> Result<Option<QueryVector>> {
+    /// Gives every passage its vector; returns them unquantised, too.
+    pub(crate) fn embed(&self, content: &str, passages: &mut [Passage]) -> Result<Vec<QueryVector>> {
         let texts: Vec<&str> = passages.iter().map(|passage| &content[passage.range.clone()]).collect();
         let vectors = self.embedder.embed(&texts)?;
+        let model = self.embedder.model();
         if vectors.len() != passages.len() {
-            return Err(Error::internal(format!(
-                "the model {} returned a wrong number of vectors",
-                self.embedder.model()
-            )));
+            return Err(Error::internal(format!("the model {model} returned a wrong number of vectors")));
         }
         for (passage, vector) in passages.iter_mut().zip(&vectors) {
             passage.vector = Some(self.quantised(vector));
         }
-        let first = vectors.into_iter().next();
-        Ok(first.map(|values| QueryVector { model: self.embedder.model().clone(), values }))
+        Ok(vectors.into_iter().map(|values| QueryVector { model: model.clone(), values }).collect())
     }
 
     /// Symmetric eight-bit quantisation: the largest component becomes 127.
@@ -131,14 +124,36 @@ impl Engine {
     }
 }
 
-/// Repeats a read-change-write until no other writer came between, a bounded number of times.
-pub(crate) fn retry<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
-    const ATTEMPTS_MAX: usize = 8;
-    for _ in 1..ATTEMPTS_MAX {
-        match attempt() {
-            Err(error) if error.code == ErrorCode::Conflict => {}
-            outcome => return outcome,
-        }
+/// Mutual exclusion of the changes of one memory within this process. Writers of one memory would
+/// otherwise share a commit, where all but one fail and try again.
+#[derive(Debug)]
+pub(crate) struct Locks([Mutex<()>; LOCKS]);
+
+/// Memories whose ids share a lock wait for each other without need, seldom enough.
+const LOCKS: usize = 64;
+
+impl Default for Locks {
+    fn default() -> Self {
+        Locks(std::array::from_fn(|_| Mutex::new(())))
     }
-    attempt()
+}
+
+impl Locks {
+    /// Repeats a read-change-write of this memory until no other process came between. Every
+    /// failed attempt is another's success, so the number of attempts need only exceed that of the
+    /// processes which write one memory at once.
+    pub(crate) fn change<T>(&self, id: &MemoryId, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+        const ATTEMPTS_MAX: usize = 100;
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        let lock = &self.0[hasher.finish() as usize % LOCKS];
+        let _exclusive = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 1..ATTEMPTS_MAX {
+            match attempt() {
+                Err(error) if error.code == ErrorCode::Conflict => {}
+                outcome => return outcome,
+            }
+        }
+        attempt()
+    }
 }

@@ -13,21 +13,23 @@ use crate::row::{COLUMNS, NEXT_COLUMN, read_memory, read_space};
 /// Positions of a memory's passages take that many bits of a passage's key.
 pub(crate) const POSITION_BITS: u32 = 20;
 
-pub(crate) fn get_all(connection: &Connection, space: &Space, ids: &[MemoryId]) -> Result<Vec<Memory>> {
+pub(crate) fn get_all(connection: &Connection, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
+    let Conditions { sql, successor, mut values } = Conditions::of(filter);
     let sql = format!(
-        "SELECT {COLUMNS}, c.text, (SELECT s.id FROM memory AS s WHERE s.space = m.space AND s.supersedes = m.id \
-         ORDER BY s.created_at DESC, s.id LIMIT 1) \
-         FROM memory AS m JOIN content AS c ON c.memory = m.row WHERE m.space = ?1 AND m.id = ?2"
+        "SELECT {COLUMNS}, c.text, ({successor}) \
+         FROM memory AS m JOIN content AS c ON c.memory = m.row WHERE m.id = :id AND {sql}"
     );
     // One snapshot for all, which also costs the locks of one.
     let snapshot = connection.unchecked_transaction()?;
-    let mut memories = Vec::with_capacity(ids.len());
     let mut statement = snapshot.prepare_cached(&sql)?;
+    let mut memories = Vec::with_capacity(ids.len());
     for id in ids {
-        let mut rows = statement.query([space.as_str(), id.as_str()])?;
+        values.push((":id", Value::from(id.as_str().to_owned())));
+        let mut rows = statement.query(&*parameters(&values))?;
         if let Some(row) = rows.next()? {
             memories.push(read_whole(row)?);
         }
+        values.pop();
     }
     drop(statement);
     snapshot.finish()?;

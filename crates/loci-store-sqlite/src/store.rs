@@ -51,8 +51,8 @@ impl Store for SqliteStore {
         self.writer.run(move |connection| write::apply(connection, &batch))
     }
 
-    fn get_all(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<Memory>> {
-        self.readers.read(|connection| read::get_all(connection, space, ids))
+    fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
+        self.readers.read(|connection| read::get_all(connection, filter, ids))
     }
 
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>> {

@@ -69,7 +69,6 @@ fn candidate(record: &Record, scores: &[PassageScore]) -> Candidate {
         passage: by_meaning.or(by_words).map_or(0, |(position, _)| position as u32),
         collection: memory.place.collection.as_deref().map(Into::into),
         weight: memory.weight,
-        created_at: memory.created_at,
         updated_at: memory.updated_at,
     }
 }

@@ -136,10 +136,12 @@ impl Store for NaiveStore {
         Ok(())
     }
 
-    fn get_all(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<Memory>> {
+    fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
         let state = self.state();
-        let records = ids.iter().filter_map(|id| state.records.get(&(space.clone(), id.clone())));
-        Ok(records.map(|record| state.with_successor(&record.memory, |_| true)).collect())
+        let admitted = state.admitted(filter);
+        let found = ids.iter().filter_map(|id| admitted.iter().find(|record| record.memory.id == *id));
+        let successor = |memory: &Memory| filter.is_live_successor(memory);
+        Ok(found.map(|record| state.with_successor(&record.memory, successor)).collect())
     }
 
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>> {

@@ -101,12 +101,13 @@ pub fn collections_to_list(scope: Option<Scope>, project: Option<String>) -> Res
     })
 }
 
-/// A checked project; the name `global` says the same as the scope.
+/// A checked project. Alone, the name `global` says the same as the scope; no project bears it.
 fn scope_to_read(scope: Option<Scope>, project: Option<String>) -> Result<(Option<Scope>, Option<String>)> {
     if let Some(project) = &project {
         check::name("project", project)?;
     }
-    if project.as_deref() == Some(GLOBAL) { Ok((Some(Scope::Global), None)) } else { Ok((scope, project)) }
+    let is_global = project.as_deref() == Some(GLOBAL) && scope != Some(Scope::Project);
+    Ok(if is_global { (Some(Scope::Global), None) } else { (scope, project) })
 }
 
 /// The project that a name stands for; `global` is none.

@@ -144,7 +144,11 @@ impl TypedTool for Remember {
             Embedding::Pending(reason) => Some(reason),
         };
         warnings.extend(pending.clone().map(|reason| Warning::EmbeddingPending { reason }));
-        let notice = pending.map(|reason| format!("stored and found by its words, not yet by its meaning: {reason}"));
+        let notice = pending.map(|reason| {
+            format!(
+                "stored and found by its words, not yet by its meaning, and not compared with similar memories: {reason}"
+            )
+        });
         reply(Output { memory: remembered.memory.into(), warnings }).map(|reply| reply.with_notice(notice))
     }
 }

@@ -1,6 +1,6 @@
 //! `update`: change the text of a memory.
 
-use loci_core::{MemoryId, Result};
+use loci_core::{MemoryId, Result, Scope};
 use loci_engine::Embedding;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,12 +23,14 @@ pub struct Arguments {
 impl TypedTool for Update {
     const NAME: &'static str = "update";
     const TITLE: &'static str = "Update";
-    const SCOPE: loci_core::Scope = loci_core::Scope::Write;
+    const SCOPE: Scope = Scope::Write;
     const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
     type Arguments = Arguments;
     type Output = Record;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        // The reply holds what the memory says besides the new text.
+        context.require(Scope::Read, "update answers with the whole memory, so it")?;
         let id = MemoryId::parse("id", &arguments.id)?;
         let (memory, embedding) = context.engine.update(context.caller, &id, &arguments.content)?;
         let notice = match embedding {

@@ -3,7 +3,6 @@
 use loci_core::{Batch, Caller, Change, MemoryId, Result};
 
 use crate::Engine;
-use crate::engine::retry;
 
 impl Engine {
     /// Removes a memory for good; durable when it returns.
@@ -12,7 +11,7 @@ impl Engine {
     /// `not_found` if there is none that the caller may read, `forbidden` if it may only read it,
     /// `unavailable` if the store cannot be written.
     pub fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<()> {
-        retry(|| {
+        self.locks.change(id, || {
             let memory = self.writable(caller, id)?;
             let change = Change::Delete { id: id.clone(), revision: memory.revision };
             self.store.commit(Batch { space: caller.space.clone(), changes: vec![change] })

@@ -2,8 +2,8 @@
 
 use loci_core::{Caller, CollectionFilter, Delivery, Memory, Page, Result, limits};
 
-use crate::Engine;
 use crate::ops::recall::reply_size;
+use crate::{Engine, check};
 
 /// Which memories to list.
 #[derive(Debug, Clone)]
@@ -29,6 +29,7 @@ impl Engine {
     /// `too_large` if the records together exceed [`limits::REPLY_CONTENT_BYTES_MAX`];
     /// `unavailable` if the store cannot be read.
     pub fn list(&self, caller: &Caller, request: List) -> Result<Vec<Memory>> {
+        check::tags("tags", &request.tags)?;
         let mut filter = self.filter(caller, request.collections);
         filter.sections = request.sections;
         filter.tags = request.tags;

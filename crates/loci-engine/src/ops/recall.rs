@@ -41,6 +41,8 @@ pub struct Signals {
     pub bm25: f32,
     /// Cosine of the nearest passage, if it has a vector.
     pub cosine: Option<f32>,
+    /// Which passage of the memory that was, or else the one with the best BM25; from 0.
+    pub passage: u32,
     /// Weight of the memory, 0 to 1.
     pub weight: f64,
     /// Days since its text last changed; 0 for a moment in the future.
@@ -81,6 +83,7 @@ impl Engine {
         check::query("query", request.query)?;
         let mut filter = self.filter(caller, request.collections.clone());
         filter.sections.clone_from(&request.sections);
+        check::tags("tags", &request.tags)?;
         filter.tags.clone_from(&request.tags);
         filter.superseded = Superseded::Hide;
 
@@ -102,28 +105,21 @@ impl Engine {
         let mut ranked = self.ranked(&candidates.hits, filter.live_at, request.ranking);
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.id.cmp(&b.2.id)));
 
-        let hits = self.hits(caller, &filter, ranked, limit)?;
+        let hits = self.hits(&filter, ranked, limit)?;
         Ok(Recalled { hits, degraded })
     }
 
     /// The first `limit` of the ranked candidates as memories. Another process may have removed or
     /// changed some since the candidates were found; the next ones take their place.
-    fn hits(
-        &self,
-        caller: &Caller,
-        filter: &Filter,
-        ranked: Vec<(f64, Signals, &Candidate)>,
-        limit: usize,
-    ) -> Result<Vec<Hit>> {
+    fn hits(&self, filter: &Filter, ranked: Vec<(f64, Signals, &Candidate)>, limit: usize) -> Result<Vec<Hit>> {
         let mut hits: Vec<Hit> = Vec::with_capacity(limit);
         let mut ranked = ranked.into_iter().peekable();
         while hits.len() < limit && ranked.peek().is_some() {
             let next: Vec<_> = ranked.by_ref().take(limit - hits.len()).collect();
             let ids: Vec<MemoryId> = next.iter().map(|(_, _, candidate)| candidate.id.clone()).collect();
-            let mut memories = self.store.get_all(&caller.space, &ids)?.into_iter().peekable();
+            let mut memories = self.store.get_all(filter, &ids)?.into_iter().peekable();
             for (score, signals, candidate) in next {
-                let found = memories.next_if(|memory| memory.id == candidate.id);
-                if let Some(memory) = found.filter(|memory| filter.admits(memory)) {
+                if let Some(memory) = memories.next_if(|memory| memory.id == candidate.id) {
                     hits.push(Hit { memory, score, signals });
                 }
             }
@@ -168,6 +164,7 @@ impl Engine {
                 relevance,
                 bm25: candidate.bm25,
                 cosine: candidate.cosine,
+                passage: candidate.passage,
                 weight: candidate.weight,
                 age_days: now.days_since(candidate.updated_at).max(0.0),
                 collection: candidate.collection.clone(),

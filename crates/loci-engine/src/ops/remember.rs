@@ -1,12 +1,13 @@
 //! Storing a memory.
 
+use std::collections::HashMap;
+
 use loci_core::{
     Batch, Caller, CandidateQuery, Change, CollectionFilter, Delivery, Error, Expect, Memory, MemoryId, Passage, Place,
-    QueryVector, Result, Superseded, Visibility,
+    QueryVector, Result, Scope, Superseded, Visibility,
 };
 use uuid::Uuid;
 
-use crate::engine::retry;
 use crate::{Engine, SearchMode, check};
 
 /// Passages that are embedded before the write is acknowledged. Longer content is found by its
@@ -102,10 +103,12 @@ impl Engine {
             }
         }
         let mut passages = Engine::passages(&request.content, &tags);
-        let (embedding, vector) = self.embed_at_once(&request.content, &mut passages);
-        let similar = match (&request.similar, &vector) {
-            (Some(query), Some(vector)) => self.similar(caller, query, vector, request.supersedes.as_ref())?,
-            _ => Vec::new(),
+        let (embedding, vectors) = self.embed_at_once(&request.content, &mut passages);
+        // What a caller may not search, it may not fish for by storing something similar.
+        let query = request.similar.as_ref().filter(|_| caller.principal.scopes.allow(Scope::Read));
+        let similar = match query {
+            Some(query) => self.similar(caller, query, &vectors, request.supersedes.as_ref())?,
+            None => Vec::new(),
         };
         let now = self.now();
         let memory = Memory {
@@ -129,7 +132,9 @@ impl Engine {
             updated_at: now,
             revision: 1,
         };
-        retry(|| self.commit_new(caller, &memory, &passages))?;
+        // Without a predecessor nobody else can know the id, and the lock is free.
+        self.locks
+            .change(memory.supersedes.as_ref().unwrap_or(&memory.id), || self.commit_new(caller, &memory, &passages))?;
         Ok(Remembered { memory, similar, embedding })
     }
 
@@ -152,19 +157,19 @@ impl Engine {
 
     /// Embeds what can be embedded before the acknowledgement. A model that does not answer never
     /// costs the memory: it is stored with its words, and the reply says so.
-    pub(crate) fn embed_at_once(&self, content: &str, passages: &mut [Passage]) -> (Embedding, Option<QueryVector>) {
+    pub(crate) fn embed_at_once(&self, content: &str, passages: &mut [Passage]) -> (Embedding, Vec<QueryVector>) {
         if self.search_mode == SearchMode::Words {
-            return (Embedding::Done, None);
+            return (Embedding::Done, Vec::new());
         }
         if passages.len() > PASSAGES_EMBEDDED_AT_ONCE_MAX {
             let reason = format!("it is long ({} passages) and is being embedded in the background", passages.len());
-            return (Embedding::Pending(reason), None);
+            return (Embedding::Pending(reason), Vec::new());
         }
         match self.embed(content, passages) {
-            Ok(vector) => (Embedding::Done, vector),
+            Ok(vectors) => (Embedding::Done, vectors),
             Err(error) => {
                 tracing::warn!(%error, "a memory is stored without its embedding");
-                (Embedding::Pending(error.message), None)
+                (Embedding::Pending(error.message), Vec::new())
             }
         }
     }
@@ -173,25 +178,30 @@ impl Engine {
         &self,
         caller: &Caller,
         query: &SimilarQuery,
-        vector: &QueryVector,
+        vectors: &[QueryVector],
         except: Option<&MemoryId>,
     ) -> Result<Vec<Similar>> {
         let mut filter = self.filter(caller, query.collections.clone());
         filter.superseded = Superseded::Hide;
         // One more than asked for, since the excepted one may be among them.
         let limit = query.limit + 1;
-        let candidates =
-            self.store.candidates(&CandidateQuery { filter: &filter, terms: &[], vector: Some(vector), limit })?;
-        let mut near: Vec<(f32, MemoryId)> = candidates
-            .hits
+        let mut nearest: HashMap<MemoryId, f32> = HashMap::new();
+        for vector in vectors {
+            let query = CandidateQuery { filter: &filter, terms: &[], vector: Some(vector), limit };
+            for hit in self.store.candidates(&query)?.hits {
+                let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
+                *cosine = cosine.max(hit.cosine.unwrap_or(f32::MIN));
+            }
+        }
+        let mut near: Vec<(f32, MemoryId)> = nearest
             .into_iter()
-            .filter(|hit| Some(&hit.id) != except)
-            .filter_map(|hit| hit.cosine.filter(|cosine| *cosine >= query.cosine_min).map(|cosine| (cosine, hit.id)))
+            .filter(|(id, cosine)| Some(id) != except && *cosine >= query.cosine_min)
+            .map(|(id, cosine)| (cosine, id))
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         near.truncate(query.limit);
         let (cosines, ids): (Vec<f32>, Vec<MemoryId>) = near.into_iter().unzip();
-        let memories = self.store.get_all(&caller.space, &ids)?;
+        let memories = self.store.get_all(&filter, &ids)?;
         // One that was removed meanwhile is missing among the memories, so they are matched by id.
         let cosine = |memory: &Memory| ids.iter().position(|id| *id == memory.id).map(|place| cosines[place]);
         let similar = memories.into_iter().filter_map(|memory| Some(Similar { cosine: cosine(&memory)?, memory }));

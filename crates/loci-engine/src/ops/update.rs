@@ -2,7 +2,6 @@
 
 use loci_core::{Batch, Caller, Change, Expect, Memory, MemoryId, Result};
 
-use crate::engine::retry;
 use crate::{Embedding, Engine, check};
 
 impl Engine {
@@ -18,7 +17,7 @@ impl Engine {
         let tags = self.writable(caller, id)?.tags;
         let mut passages = Engine::passages(content, &tags);
         let (embedding, _) = self.embed_at_once(content, &mut passages);
-        let memory = retry(|| {
+        let memory = self.locks.change(id, || {
             let mut memory = self.writable(caller, id)?;
             let expect = Expect::Revision(memory.revision);
             content.clone_into(&mut memory.content);

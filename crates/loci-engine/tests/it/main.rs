@@ -4,12 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
-    Caller, CollectionFilter, Delivery, Embedder, ErrorCode, MemoryId, Principal, Scope, Scopes, Space, Timestamp,
-    Visibility,
+    Caller, CollectionFilter, Delivery, Embedder, Error, ErrorCode, MemoryId, ModelId, Principal, Result, Scope,
+    Scopes, Space, Timestamp, Visibility, limits,
 };
-use loci_engine::{Embedding, Engine, List, Recall, Remember, SearchMode};
+use loci_engine::{Embedding, Engine, List, Recall, Remember, SearchMode, SimilarQuery};
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder, NaiveStore};
 
 const WRITER: [Scope; 2] = [Scope::Read, Scope::Write];
@@ -110,10 +111,11 @@ fn an_unreadable_successor_does_not_hide() {
 
 #[test]
 fn concurrent_changes_of_one_memory_are_all_made() {
+    const WRITERS: u64 = 40;
     let engine = Arc::new(engine());
     let ann = caller("ann", &WRITER);
     let id = engine.remember(&ann, fact("counts to zero", Visibility::Common)).unwrap().memory.id;
-    let writers: Vec<_> = (0..4)
+    let writers: Vec<_> = (0..WRITERS)
         .map(|number| {
             let (engine, ann, id) = (engine.clone(), ann.clone(), id.clone());
             std::thread::spawn(move || engine.update(&ann, &id, &format!("counts to {number}")).unwrap().0.revision)
@@ -121,8 +123,81 @@ fn concurrent_changes_of_one_memory_are_all_made() {
         .collect();
     let mut revisions: Vec<u64> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
     revisions.sort_unstable();
-    assert_eq!(revisions, [2, 3, 4, 5]);
-    assert_eq!(engine.show(&ann, &id).unwrap().revision, 5);
+    assert!(revisions.into_iter().eq(2..WRITERS + 2));
+    assert_eq!(engine.show(&ann, &id).unwrap().revision, WRITERS + 1);
+}
+
+/// Storing something similar would otherwise be a way to read.
+#[test]
+fn a_caller_that_may_only_write_is_told_of_nothing_similar() {
+    let engine = engine();
+    engine.remember(&caller("ann", &WRITER), fact("the password is in the safe", Visibility::Common)).unwrap();
+    let similar = SimilarQuery { collections: CollectionFilter::Any, limit: 5, cosine_min: 0.5 };
+    // The second time its own is there, too.
+    for (scopes, expected) in [(&[Scope::Write][..], 0), (&WRITER, 2)] {
+        let request = Remember { similar: Some(similar.clone()), ..fact("the password is in it", Visibility::Private) };
+        assert_eq!(engine.remember(&caller("bob", scopes), request).unwrap().similar.len(), expected, "{scopes:?}");
+    }
+}
+
+/// A long text is compared by all of it, not by its beginning alone.
+#[test]
+fn a_late_passage_is_found_similar() {
+    let engine = engine();
+    let local = Caller::local();
+    let old = engine.remember(&local, fact("release trains leave on mondays", Visibility::Common)).unwrap().memory.id;
+    let filler = "quite unrelated filler sentence with many words in it. ".repeat(40);
+    let similar = SimilarQuery { collections: CollectionFilter::Any, limit: 5, cosine_min: 0.3 };
+    let content = format!("{filler}\n\n{}", "release trains leave on mondays. ".repeat(40));
+    let request = Remember { similar: Some(similar), ..fact(&content, Visibility::Common) };
+    let found = engine.remember(&local, request).unwrap().similar;
+    assert_eq!(found.into_iter().map(|similar| similar.memory.id).collect::<Vec<_>>(), [old]);
+}
+
+/// Refuses some texts for good, and every text while it is away.
+struct MoodyEmbedder {
+    inner: HashingEmbedder,
+    is_away: AtomicBool,
+}
+
+impl Embedder for MoodyEmbedder {
+    fn model(&self) -> &ModelId {
+        self.inner.model()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        if self.is_away.load(Ordering::SeqCst) || texts.iter().any(|text| text.contains("poison")) {
+            return Err(Error::unavailable("the model does not take it"));
+        }
+        self.inner.embed(texts)
+    }
+}
+
+#[test]
+fn a_text_that_the_model_refuses_holds_up_no_other() {
+    let embedder = Arc::new(MoodyEmbedder { inner: HashingEmbedder::default(), is_away: AtomicBool::new(true) });
+    let engine = engine_with(embedder.clone());
+    let local = Caller::local();
+    for number in 0..5 {
+        engine.remember(&local, fact(&format!("poison {number}"), Visibility::Common)).unwrap();
+    }
+    let good = engine.remember(&local, fact("honey and bread", Visibility::Common)).unwrap().memory.id;
+    assert!(engine.maintain().is_err());
+    embedder.is_away.store(false, Ordering::SeqCst);
+    let rounds: Vec<_> = (0..4).map(|_| engine.maintain().map_or(0, |maintained| maintained.embedded)).collect();
+    assert_eq!(rounds.iter().sum::<usize>(), 1, "{rounds:?}");
+    let recall = Recall {
+        query: "honey",
+        collections: CollectionFilter::Any,
+        sections: Vec::new(),
+        tags: Vec::new(),
+        limit: 1,
+        ranking: &|signals| f64::from(signals.cosine.unwrap_or(-1.0)),
+    };
+    let recalled = engine.recall(&local, &recall).unwrap();
+    assert_eq!(recalled.hits[0].memory.id, good);
+    assert!(recalled.hits[0].signals.cosine.is_some());
+    assert!(recalled.degraded.unwrap().starts_with("5 of 6"));
 }
 
 #[test]
@@ -153,13 +228,14 @@ fn repeated_tags_count_once_and_limits_hold() {
     assert_eq!(engine.size().unwrap().memories, 1);
 }
 
-/// Records of more than 32 MiB together fit no reply: the caller is told, nothing is cut.
+/// Records that are larger together than a reply may be: the caller is told, nothing is cut.
 #[test]
 fn a_reply_beyond_its_limit_is_refused_whole() {
     let engine = engine_with(Arc::new(FailingEmbedder::default()));
     let local = Caller::local();
-    let content = "word ".repeat((1 << 20) / 5);
-    for _ in 0..33 {
+    let content = "word ".repeat(limits::CONTENT_BYTES_MAX / 5);
+    let fitting = limits::REPLY_CONTENT_BYTES_MAX / content.len();
+    for _ in 0..=fitting {
         engine.remember(&local, fact(&content, Visibility::Common)).unwrap();
     }
     let list = |limit| List {
@@ -170,8 +246,8 @@ fn a_reply_beyond_its_limit_is_refused_whole() {
         offset: 0,
         limit,
     };
-    let error = engine.list(&local, list(33)).unwrap_err();
+    let error = engine.list(&local, list(fitting + 1)).unwrap_err();
     assert_eq!(error.code, ErrorCode::TooLarge);
     assert!(error.message.contains("limit"));
-    assert_eq!(engine.list(&local, list(30)).unwrap().len(), 30);
+    assert_eq!(engine.list(&local, list(fitting)).unwrap().len(), fitting);
 }

@@ -84,7 +84,6 @@ struct Record {
     /// Its passages, in order.
     slots: Vec<u32>,
     weight: f64,
-    created_at: Timestamp,
     updated_at: Timestamp,
 }
 
@@ -151,7 +150,6 @@ impl Index {
             tags,
             slots: Vec::new(),
             weight: memory.weight,
-            created_at: memory.created_at,
             updated_at: memory.updated_at,
         });
         self.rows.insert(row, number);

@@ -117,7 +117,6 @@ impl Index {
             passage: by_meaning.or_else(by_words).map_or(0, |(position, _)| position),
             collection: self.traits[number as usize].collection.and_then(|name| self.names.text(name)),
             weight: record.weight,
-            created_at: record.created_at,
             updated_at: record.updated_at,
         })
     }

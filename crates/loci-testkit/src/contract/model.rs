@@ -72,6 +72,9 @@ impl Comparison<'_> {
         assert_eq!(self.store.tally(&filter), self.model.tally(&filter), "{filter:?}");
         let id = self.id();
         assert_eq!(self.store.get(&filter.space, &id), self.model.get(&filter.space, &id));
+        let mut ids: Vec<MemoryId> = (0..5).map(|_| self.id()).collect();
+        ids.dedup();
+        assert_eq!(self.store.get_all(&filter, &ids), self.model.get_all(&filter, &ids), "{filter:?}");
         let model = ModelId::new(self.random.pick(&MODELS));
         let waiting = |store: &dyn Store| -> BTreeSet<_> {
             store.without_vector(&model, 1_000).expect("the store can be read").into_iter().collect()

@@ -1,6 +1,8 @@
 //! What reads by filter promise.
 
-use loci_core::{CollectionFilter, Delivery, Filter, Memory, MemoryId, Page, Place, Superseded, Tally, Visibility};
+use loci_core::{
+    CollectionFilter, Delivery, Filter, Memory, MemoryId, Page, Place, Reader, Superseded, Tally, Timestamp, Visibility,
+};
 
 use super::examples::{NOW, filter, memory, passage, put, reader, replace, space, words};
 use super::searching::search;
@@ -18,6 +20,13 @@ fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<String> {
     let mut ids: Vec<String> = listed.into_iter().map(|memory| memory.id.to_string()).collect();
     ids.sort();
     assert_eq!(search(store, filter, &["word"]), ids, "search and list differ under {filter:?}");
+    let everyone = Reader { subject: None, everything: true };
+    let everything = Filter::of(filter.space.clone(), everyone, Timestamp::MIN);
+    let all = store.list(&everything, ALL).expect("the store can be read").into_iter().map(|memory| memory.id);
+    let read = store.get_all(filter, &all.collect::<Vec<_>>()).expect("the store can be read");
+    let mut read: Vec<_> = read.into_iter().map(|memory| memory.id.as_str().to_owned()).collect();
+    read.sort();
+    assert_eq!(read, ids, "a read by id and a list differ under {filter:?}");
     let tallied: u64 = store.tally(filter).expect("the store can be read").iter().map(|tally| tally.memories).sum();
     assert_eq!(tallied, ids.len() as u64, "tally and list differ under {filter:?}");
     ids

@@ -57,7 +57,6 @@ pub(super) fn words_are_scored_by_bm25_over_what_the_filter_admits(make: MakeSto
         passage: 1,
         collection: Some("a".into()),
         weight: 0.75,
-        created_at: placed.created_at,
         updated_at: placed.updated_at,
     };
     near(found.hits[0].bm25, LN_2);
