@@ -17,7 +17,13 @@ pub const RECALL_RESULTS_MAX: usize = 100;
 /// Records of one listing; a larger number clamps to it.
 pub const LIST_RESULTS_MAX: usize = 1_000;
 /// Bytes of content that one reply may carry.
-pub const REPLY_CONTENT_BYTES_MAX: usize = 32 << 20;
+pub const REPLY_CONTENT_BYTES_MAX: usize = 8 << 20;
+/// Bytes of UTF-8 in the text of a reply to a call that only reads: content with much to escape
+/// grows as JSON.
+pub const REPLY_TEXT_BYTES_MAX: usize = 2 * REPLY_CONTENT_BYTES_MAX;
+/// Bytes of replies that one process holds for clients which have not read them yet, and of those
+/// being made; further calls wait.
+pub const REPLIES_HELD_BYTES_MAX: usize = 64 << 20;
 /// Bytes of one HTTP request body, and of one line on stdio: 1 MiB of content may be 6 MiB of
 /// JSON escapes.
 pub const REQUEST_BYTES_MAX: usize = 8 << 20;

@@ -32,6 +32,31 @@ pub fn token_hash(token: &str) -> TokenHash {
     Sha256::digest(token.as_bytes()).into()
 }
 
+/// What a caller got in by; asked again by what outlives a request.
+#[derive(Clone)]
+pub(crate) struct Credential {
+    store: Arc<dyn TokenStore>,
+    clock: Arc<dyn Clock>,
+    hash: TokenHash,
+}
+
+impl Credential {
+    /// Whether it still opens anything.
+    ///
+    /// # Errors
+    /// `unavailable` if tokens cannot be looked up now.
+    pub(crate) async fn is_valid(&self) -> Result<bool> {
+        Ok(self.token().await?.is_some_and(|token| token.is_valid(self.clock.now())))
+    }
+
+    async fn token(&self) -> Result<Option<Token>> {
+        let (store, hash) = (Arc::clone(&self.store), self.hash);
+        let found = tokio::task::spawn_blocking(move || store.token_by_hash(&hash)).await;
+        let token = found.map_err(|_panicked| Error::internal("the token could not be looked up"))??;
+        Ok(token.filter(|token| bool::from(token.hash.ct_eq(&self.hash))))
+    }
+}
+
 /// Why a request has no caller.
 enum Denied {
     /// There is no token in the `Authorization` header.
@@ -42,38 +67,34 @@ enum Denied {
     Failed(Error),
 }
 
-/// Puts the [`Caller`] into the request's extensions, or answers 401.
+/// Puts the [`Caller`], and the [`Credential`] if there is one, into the request's extensions, or answers 401.
 pub(crate) async fn authenticate(
     State(authentication): State<Authentication>,
     mut request: Request,
     next: Next,
 ) -> Response {
     match caller(&authentication, request.headers()).await {
-        Ok(caller) => {
+        Ok((caller, credential)) => {
             request.extensions_mut().insert(caller);
+            if let Some(credential) = credential {
+                request.extensions_mut().insert(credential);
+            }
             next.run(request).await
         }
         Err(denied) => denied.into_response(),
     }
 }
 
-async fn caller(authentication: &Authentication, headers: &HeaderMap) -> Result<Caller, Denied> {
+async fn caller(authentication: &Authentication, headers: &HeaderMap) -> Result<(Caller, Option<Credential>), Denied> {
     let (store, clock) = match authentication {
         Authentication::Anonymous => {
-            return Ok(Caller { space: Space::default(), principal: Principal::anonymous() });
+            return Ok((Caller { space: Space::default(), principal: Principal::anonymous() }, None));
         }
-        Authentication::Tokens { store, clock } => (Arc::clone(store), clock),
+        Authentication::Tokens { store, clock } => (Arc::clone(store), Arc::clone(clock)),
     };
-    let hash = token_hash(presented(headers)?);
-    let found = tokio::task::spawn_blocking(move || store.token_by_hash(&hash)).await;
-    let token = match found {
-        Ok(Ok(token)) => token,
-        Ok(Err(error)) => return Err(Denied::Failed(error)),
-        Err(_panicked) => return Err(Denied::Failed(Error::internal("the token could not be looked up"))),
-    };
-    let token = token.filter(|token| bool::from(token.hash.ct_eq(&hash)));
-    match token {
-        Some(token) if token.is_valid(clock.now()) => Ok(bearer(token)),
+    let credential = Credential { store, clock, hash: token_hash(presented(headers)?) };
+    match credential.token().await.map_err(Denied::Failed)? {
+        Some(token) if token.is_valid(credential.clock.now()) => Ok((bearer(token), Some(credential))),
         Some(_) => Err(Denied::Invalid("the token has expired or was revoked; get a new one with `loci token create`")),
         None => Err(Denied::Invalid("the token is unknown; `loci token list` names those that exist")),
     }

@@ -1,19 +1,21 @@
 //! One MCP endpoint: reads the body before the SDK does, so that what cannot be read is answered
 //! in the protocol's terms, and serves the batches of revision 2025-03-26.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Collected};
+use loci_core::Error;
 use loci_core::limits::{CALL_SECONDS_MAX, REQUEST_BYTES_MAX};
 use rmcp::ServerHandler;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ProtocolVersion};
@@ -21,7 +23,11 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
+use crate::authentication::failure;
+use crate::host::Host;
 use crate::message::{self, Incoming, Refusal};
+use crate::reply_share::ReplyShare;
+use crate::subscription::{Since, is_listen, lock};
 
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
@@ -34,18 +40,25 @@ type ServiceFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
 /// An endpoint for one handler. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
+    host: Arc<Host>,
+    refused_names: Arc<RefusedNames>,
     service: Arc<dyn Fn(Request) -> ServiceFuture + Send + Sync>,
 }
 
 impl Endpoint {
-    pub(crate) fn new<H: ServerHandler + Clone>(handler: H, config: StreamableHttpServerConfig) -> Self {
+    pub(crate) fn new<H: ServerHandler + Clone>(
+        handler: H,
+        host: Arc<Host>,
+        refused_names: Arc<RefusedNames>,
+        config: StreamableHttpServerConfig,
+    ) -> Self {
         let sessions = Arc::new(LocalSessionManager::default());
         let service = StreamableHttpService::new(move || Ok(handler.clone()), sessions, config);
         let service = move |request: Request| -> ServiceFuture {
             let service = service.clone();
             Box::pin(async move { service.handle(request).await.map(Body::new) })
         };
-        Endpoint { service: Arc::new(service) }
+        Endpoint { host, refused_names, service: Arc::new(service) }
     }
 
     /// Answers one HTTP request.
@@ -53,21 +66,41 @@ impl Endpoint {
         if request.method() != Method::POST || !is_json(request.headers()) {
             return Ok((self.service)(request).await);
         }
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let body = match read_body(&parts.headers, body).await {
             Ok(body) => body,
             Err(refused) => return Ok(refused),
         };
         Ok(match message::read(&body) {
-            Ok(Incoming::Message(_)) => self.pass(parts, body).await,
-            Ok(Incoming::Batch(elements)) => self.batch(parts, elements).await,
+            Ok(Incoming::Message(message)) => {
+                let share = ReplyShare::default();
+                parts.extensions.insert(share.clone());
+                if is_listen(&message) {
+                    parts.extensions.insert(Since::now(&self.host).await);
+                }
+                hold_until_written(self.pass(parts, body).await, share).await
+            }
+            Ok(Incoming::Batch(elements)) => {
+                let share = ReplyShare::of_batch();
+                parts.extensions.insert(share.clone());
+                hold_until_written(self.batch(parts, elements).await, share).await
+            }
             Err(refusal) => refused(StatusCode::BAD_REQUEST, refusal),
         })
     }
 
     async fn pass(&self, parts: Parts, body: Bytes) -> Response {
         let start = body.len() - message::without_mark(&body).len();
-        (self.service)(Request::from_parts(parts, Body::from(body.slice(start..)))).await
+        let (host, origin) = (parts.headers.get(HOST).cloned(), parts.headers.get(ORIGIN).cloned());
+        let response = (self.service)(Request::from_parts(parts, Body::from(body.slice(start..)))).await;
+        if response.status() == StatusCode::FORBIDDEN && self.refused_names.are_new(host.as_ref(), origin.as_ref()) {
+            tracing::warn!(
+                ?host,
+                ?origin,
+                "a request was refused because of the host or the web page it names; if that is one of yours, add it to the setting `allowed_hosts` or `allowed_origins`"
+            );
+        }
+        response
     }
 
     /// Serves the elements one after the other.
@@ -97,6 +130,57 @@ impl Endpoint {
             }));
         }
         if replies.is_empty() { StatusCode::ACCEPTED.into_response() } else { Json(replies).into_response() }
+    }
+}
+
+/// Names in the `Host` and `Origin` headers of refused requests that the log told of.
+#[derive(Default)]
+pub(crate) struct RefusedNames {
+    seen: Mutex<HashSet<(Option<HeaderValue>, Option<HeaderValue>)>>,
+}
+
+/// Pairs of names that the log tells of, so that nobody can fill it.
+const REFUSED_NAMES_MAX: usize = 64;
+/// Bytes of a name that the log tells of.
+const REFUSED_NAME_BYTES_MAX: usize = 256;
+
+impl RefusedNames {
+    /// Whether to tell of these names.
+    fn are_new(&self, host: Option<&HeaderValue>, origin: Option<&HeaderValue>) -> bool {
+        let mut seen = lock(&self.seen);
+        let short = [host, origin].into_iter().flatten().all(|name| name.len() <= REFUSED_NAME_BYTES_MAX);
+        short && seen.len() < REFUSED_NAMES_MAX && seen.insert((host.cloned(), origin.cloned()))
+    }
+}
+
+/// The bytes of a reply with its share of the budget.
+struct HeldBytes {
+    bytes: Bytes,
+    _share: ReplyShare,
+}
+
+impl AsRef<[u8]> for HeldBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Ties the share to the bytes themselves, which the connection drops when they are written or
+/// when it ends. Streams of events hold none.
+async fn hold_until_written(response: Response, share: ReplyShare) -> Response {
+    if !is_json(response.headers()) {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    match body.collect().await {
+        Ok(body) => {
+            let held = HeldBytes { bytes: body.to_bytes(), _share: share };
+            Response::from_parts(parts, Body::from(Bytes::from_owner(held)))
+        }
+        Err(error) => {
+            tracing::error!(%error, "a reply broke off before its end");
+            failure(&Error::internal("the reply broke off before its end"))
+        }
     }
 }
 
@@ -155,4 +239,21 @@ async fn collect(mut body: Body) -> Result<Bytes, Response> {
         return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, Refusal::too_long(&kept, REQUEST_BYTES_MAX)));
     }
     Ok(Bytes::from(kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_name_is_told_of_once_and_many_are_not() {
+        let names = RefusedNames::default();
+        let host = HeaderValue::from_static("memory.example");
+        assert!(names.are_new(Some(&host), None));
+        assert!(!names.are_new(Some(&host), None));
+        let long = HeaderValue::from_str(&"x".repeat(REFUSED_NAME_BYTES_MAX + 1)).unwrap();
+        assert!(!names.are_new(Some(&long), None));
+        let told = (0..1000).filter(|n| names.are_new(Some(&HeaderValue::from(*n)), None)).count();
+        assert_eq!(told, REFUSED_NAMES_MAX - 1);
+    }
 }

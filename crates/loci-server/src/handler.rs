@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use loci_core::limits::COMPLETION_VALUES_MAX;
 use loci_core::{Caller, Error, ErrorCode, Scope};
-use loci_dialects::{Context, Dialect, Resources};
+use loci_dialects::{Context, Dialect, Reply, Resources};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
     CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode as ProtocolErrorCode, Extensions,
@@ -23,6 +23,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::catalog::{self, Catalog, is_modern};
 use crate::host::Host;
+use crate::reply_share::{CallKind, ReplyShare};
 use crate::subscription;
 
 /// How long a list may be kept, in milliseconds: it changes with the version of loci alone.
@@ -88,10 +89,7 @@ impl DialectHandler {
     fn caller(&self, extensions: &Extensions) -> Result<Caller, ErrorData> {
         match &self.shared.identity {
             Identity::Fixed(caller) => Ok(caller.clone()),
-            Identity::OfRequest => extensions
-                .get::<http::request::Parts>()
-                .and_then(|parts| parts.extensions.get::<Caller>())
-                .cloned()
+            Identity::OfRequest => found::<Caller>(extensions)
                 .ok_or_else(|| ErrorData::internal_error("the request reached the dialect without a caller", None)),
         }
     }
@@ -221,8 +219,15 @@ impl ServerHandler for DialectHandler {
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = request.arguments.unwrap_or_default();
-        let call = self.shared.host.call(move |engine| tool.call(Context { engine, caller: &caller }, arguments));
-        let (mut reply, failed) = match call.await {
+        let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
+        let kind = if tool.hints.read_only { CallKind::Reads } else { CallKind::Writes };
+        let call = self.shared.host.call_for_reply(
+            &share,
+            kind,
+            |reply: &Reply| reply.text.len(),
+            move |engine| tool.call(Context { engine, caller: &caller }, arguments),
+        );
+        let (mut reply, failed) = match unless_cancelled(&context, call).await {
             Ok(reply) => (reply, false),
             Err(error) => {
                 if error.code == ErrorCode::Internal {
@@ -279,11 +284,18 @@ impl ServerHandler for DialectHandler {
         let resources = self.resources::<ReadResourceRequestMethod>()?;
         let caller = self.reader(&context.extensions)?;
         let uri = request.uri.clone();
-        let read = self.shared.host.call(move |engine| (resources.read)(Context { engine, caller: &caller }, &uri));
-        let text = read.await.map_err(|error| protocol_error(&error))?.ok_or_else(|| {
-            let message = "there is no such resource; resources/list and resources/templates/list name them";
-            ErrorData::resource_not_found(message, Some(json!({"uri": request.uri})))
-        })?;
+        let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
+        let read = self.shared.host.call_for_reply(
+            &share,
+            CallKind::Reads,
+            |text: &Option<String>| text.as_ref().map_or(0, String::len),
+            move |engine| (resources.read)(Context { engine, caller: &caller }, &uri),
+        );
+        let text =
+            unless_cancelled(&context, read).await.map_err(|error| protocol_error(&error))?.ok_or_else(|| {
+                let message = "there is no such resource; resources/list and resources/templates/list name them";
+                ErrorData::resource_not_found(message, Some(json!({"uri": request.uri})))
+            })?;
         let mut contents = ResourceContents::text(text, &request.uri);
         if let Some(entry) = catalog::resource_at(resources, &request.uri) {
             contents = contents.with_mime_type(entry.mime_type);
@@ -384,6 +396,23 @@ impl ServerHandler for DialectHandler {
             return Err(ErrorData::new(ProtocolErrorCode::METHOD_NOT_FOUND, message, None));
         };
         Err(ErrorData::invalid_params(format!("the parameters of {method} are malformed: {expected}"), None))
+    }
+}
+
+/// What a layer in front attached to a request: to the HTTP request, or on a pipe to the message.
+pub(crate) fn found<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -> Option<T> {
+    let of_http = || extensions.get::<http::request::Parts>()?.extensions.get::<T>();
+    extensions.get::<T>().or_else(of_http).cloned()
+}
+
+/// Gives up waiting when nobody wants the reply any more; work that began goes on.
+async fn unless_cancelled<T>(
+    context: &RequestContext<RoleServer>,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    tokio::select! {
+        () = context.ct.cancelled() => Err(Error::unavailable("the request was cancelled")),
+        outcome = work => outcome,
     }
 }
 

@@ -11,6 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
+use crate::reply_share::ReplyBudget;
+
 /// How often the store is asked for changes while somebody is subscribed to them.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -18,6 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub struct Host {
     engine: Arc<Engine>,
     calls: Arc<Semaphore>,
+    replies: ReplyBudget,
     subscriptions: Arc<Semaphore>,
     versions: watch::Sender<u64>,
     polling: Mutex<bool>,
@@ -30,6 +33,7 @@ impl Host {
         Arc::new(Host {
             engine,
             calls: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
+            replies: ReplyBudget::new(),
             subscriptions: Arc::new(Semaphore::new(SUBSCRIPTIONS_MAX)),
             versions: watch::Sender::new(0),
             polling: Mutex::new(false),
@@ -46,6 +50,11 @@ impl Host {
     /// Is cancelled when service ends.
     pub(crate) fn closing(&self) -> &CancellationToken {
         &self.closing
+    }
+
+    /// The budget for replies.
+    pub(crate) fn replies(&self) -> &ReplyBudget {
+        &self.replies
     }
 
     /// Runs blocking work for a caller, as one of at most [`CALLS_IN_FLIGHT_MAX`].

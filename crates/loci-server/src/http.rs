@@ -1,12 +1,12 @@
 //! MCP over HTTP: `/mcp/<dialect>` for each dialect, `/healthz` and `/readyz`.
 
 use std::future::Future;
-use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::middleware;
+use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{any, get};
 use http::StatusCode;
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::authentication::{Authentication, authenticate, failure};
 use crate::connections;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, RefusedNames};
 use crate::handler::DialectHandler;
 use crate::host::Host;
 
@@ -57,6 +57,18 @@ impl HttpConfig {
         HttpConfig { authentication, allowed_hosts: Vec::new(), allowed_origins: Vec::new(), legacy_sessions: false }
     }
 
+    /// Also serves requests that name the address which the server is bound to. "Any address"
+    /// (`0.0.0.0`, `::`) adds nothing: `allowed_hosts` must say which names lead there.
+    #[must_use]
+    pub fn with_bound_address(mut self, address: IpAddr) -> Self {
+        match address {
+            _ if address.is_unspecified() => {}
+            IpAddr::V4(address) => self.allowed_hosts.push(address.to_string()),
+            IpAddr::V6(address) => self.allowed_hosts.push(format!("[{address}]")),
+        }
+        self
+    }
+
     fn of_sdk(&self, streams: &CancellationToken) -> StreamableHttpServerConfig {
         let hosts = LOOPBACK_HOSTS.into_iter().chain(self.allowed_hosts.iter().map(String::as_str));
         let origins = LOOPBACK_ORIGINS.into_iter().chain(self.allowed_origins.iter().map(String::as_str));
@@ -76,13 +88,23 @@ pub struct HttpServer {
     config: HttpConfig,
     host: Arc<Host>,
     mcp: Router,
+    refused_names: Arc<RefusedNames>,
     streams: CancellationToken,
+    /// Is cancelled when requests that are not answered by then are refused.
+    cut_off: CancellationToken,
 }
 
 impl HttpServer {
     /// A server without endpoints.
     pub fn new(config: HttpConfig, host: Arc<Host>) -> Self {
-        HttpServer { config, host, mcp: Router::new(), streams: CancellationToken::new() }
+        HttpServer {
+            config,
+            host,
+            mcp: Router::new(),
+            refused_names: Arc::default(),
+            streams: CancellationToken::new(),
+            cut_off: CancellationToken::new(),
+        }
     }
 
     /// Adds `/mcp/<name>` for each dialect.
@@ -97,7 +119,12 @@ impl HttpServer {
     /// Adds `/mcp/<name>` for any handler, behind the same checks as a dialect.
     #[must_use]
     pub fn with_handler<H: ServerHandler + Clone>(mut self, name: &str, handler: H) -> Self {
-        let endpoint = Endpoint::new(handler, self.config.of_sdk(&self.streams));
+        let endpoint = Endpoint::new(
+            handler,
+            Arc::clone(&self.host),
+            Arc::clone(&self.refused_names),
+            self.config.of_sdk(&self.streams),
+        );
         let route = any(move |request: Request| endpoint.clone().handle(request));
         self.mcp = self.mcp.route(&format!("/mcp/{name}"), route);
         self
@@ -106,7 +133,11 @@ impl HttpServer {
     /// The routes as they are now.
     pub fn router(&self) -> Router {
         let authentication = self.config.authentication.clone();
-        let mcp = self.mcp.clone().layer(middleware::from_fn_with_state(authentication, authenticate));
+        let mcp = self
+            .mcp
+            .clone()
+            .layer(middleware::from_fn_with_state(authentication, authenticate))
+            .layer(middleware::from_fn_with_state(self.cut_off.clone(), until_cut_off));
         let host = Arc::clone(&self.host);
         Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
@@ -115,32 +146,32 @@ impl HttpServer {
             .fallback(not_found)
     }
 
-    /// Serves until `shutdown` is done; then lets requests that began finish, within a few
-    /// seconds, and ends subscriptions.
+    /// Serves until `shutdown` is done; then ends subscriptions, lets requests that began finish
+    /// and answers 503 to those that do not. Returns within two seconds from `shutdown`.
     ///
-    /// # Errors
-    /// None at present: a connection that cannot be accepted is logged and the next one awaited.
-    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> io::Result<()> {
-        self.serve_router(listener, self.router(), shutdown).await
+    /// A connection that cannot be accepted is logged and the next one awaited.
+    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        self.serve_router(listener, self.router(), shutdown).await;
     }
 
     /// As [`HttpServer::serve`], for a router that more routes were added to.
-    ///
-    /// # Errors
-    /// As for [`HttpServer::serve`].
-    pub async fn serve_router(
-        &self,
-        listener: TcpListener,
-        router: Router,
-        shutdown: impl Future<Output = ()>,
-    ) -> io::Result<()> {
-        connections::serve(listener, router, async {
+    pub async fn serve_router(&self, listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) {
+        connections::serve(listener, router, &self.cut_off, async {
             shutdown.await;
             self.host.close();
         })
         .await;
         self.streams.cancel();
-        Ok(())
+    }
+}
+
+/// Refuses what is not answered when service has to end.
+async fn until_cut_off(State(cut_off): State<CancellationToken>, request: Request, next: Next) -> Response {
+    match cut_off.run_until_cancelled(next.run(request)).await {
+        Some(response) => response,
+        None => failure(&Error::unavailable(
+            "loci shuts down and did not finish this call in time; look at its outcome before trying again",
+        )),
     }
 }
 

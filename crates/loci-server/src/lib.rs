@@ -16,6 +16,7 @@ mod handler;
 mod host;
 mod http;
 mod message;
+mod reply_share;
 mod stdio;
 mod subscription;
 

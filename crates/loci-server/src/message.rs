@@ -21,21 +21,21 @@ pub(crate) enum Incoming {
 /// Bytes that are no message.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    id: Option<RequestId>,
+    id: Value,
     code: ErrorCode,
     message: String,
 }
 
 impl Refusal {
     pub(crate) fn new(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Self {
-        Refusal { id, code, message: message.into() }
+        Refusal { id: id.map_or(Value::Null, RequestId::into_json_value), code, message: message.into() }
     }
 
     /// A text beyond its limit, of which `beginning` was kept.
     pub(crate) fn too_long(beginning: &[u8], bytes_max: usize) -> Self {
         let id = recover_id(&String::from_utf8_lossy(beginning));
         let message = format!("the message is longer than {bytes_max} bytes; send less at a time");
-        Refusal::new(id, ErrorCode::INVALID_REQUEST, message)
+        Refusal { id: as_id(id), code: ErrorCode::INVALID_REQUEST, message }
     }
 
     /// A batch where none is served.
@@ -46,8 +46,7 @@ impl Refusal {
 
     /// The error reply. What has no id gets `null`, as JSON-RPC wants it; the SDK would leave it out.
     pub(crate) fn into_json(self) -> Value {
-        let id = self.id.map_or(Value::Null, RequestId::into_json_value);
-        serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": self.code.0, "message": self.message}})
+        serde_json::json!({"jsonrpc": "2.0", "id": self.id, "error": {"code": self.code.0, "message": self.message}})
     }
 }
 
@@ -65,7 +64,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refusal> {
     let bytes = without_mark(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else {
         let id = recover_id(&String::from_utf8_lossy(bytes));
-        return Err(Refusal::new(id, ErrorCode::PARSE_ERROR, "the message is not valid UTF-8"));
+        let message = "the message is not valid UTF-8".to_owned();
+        return Err(Refusal { id: as_id(id), code: ErrorCode::PARSE_ERROR, message });
     };
     if text.trim_start().starts_with('[') {
         return read_batch(text);
@@ -93,22 +93,41 @@ fn read_batch(text: &str) -> Result<Incoming, Refusal> {
 /// # Errors
 /// The error reply to put in its place.
 pub(crate) fn read_element(element: &Value) -> Result<ClientJsonRpcMessage, Refusal> {
-    ClientJsonRpcMessage::deserialize(element).map_err(|_| {
-        let id = element.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
-        Refusal::new(id, ErrorCode::INVALID_REQUEST, NO_MESSAGE)
-    })
+    ClientJsonRpcMessage::deserialize(element).map_err(|_| no_message(element.get("id").cloned().unwrap_or_default()))
 }
 
 const NO_MESSAGE: &str = "this is no JSON-RPC 2.0 message: it needs `jsonrpc`: \"2.0\", a `method`, and, to be answered, a string or integer `id`";
 
+const ID_TOO_LARGE: &str = "an integer `id` must fit in 64 bits with a sign, so be at most 9223372036854775807; use a smaller one, or a string";
+
+/// JSON that is no message.
+fn no_message(id: Value) -> Refusal {
+    let message = if is_too_large(&id) { ID_TOO_LARGE } else { NO_MESSAGE };
+    Refusal { id: as_id(id), code: ErrorCode::INVALID_REQUEST, message: message.to_owned() }
+}
+
+/// The value, if it can stand as the id of a reply, else null. An integer is echoed even if it is
+/// too large to be served.
+fn as_id(value: Value) -> Value {
+    if value.is_string() || value.is_i64() || value.is_u64() { value } else { Value::Null }
+}
+
+/// Whether the id is an integer that the SDK has no room for. Beyond 64 bits, one is read as the
+/// nearest floating-point number.
+fn is_too_large(id: &Value) -> bool {
+    !id.is_i64() && id.as_f64().is_some_and(|number| number.abs() >= TWO_TO_THE_63)
+}
+
+const TWO_TO_THE_63: f64 = 9_223_372_036_854_775_808.0;
+
 fn refuse(text: &str, error: &serde_json::Error) -> Refusal {
     let id = recover_id(text);
     match error.classify() {
-        Category::Data => Refusal::new(id, ErrorCode::INVALID_REQUEST, NO_MESSAGE),
+        Category::Data => no_message(id),
         Category::Syntax | Category::Eof | Category::Io => {
             let message =
                 format!("the message cannot be read as JSON of at most {REQUEST_NESTING_MAX} levels: {error}");
-            Refusal::new(id, ErrorCode::PARSE_ERROR, message)
+            Refusal { id: as_id(id), code: ErrorCode::PARSE_ERROR, message }
         }
     }
 }
@@ -116,7 +135,7 @@ fn refuse(text: &str, error: &serde_json::Error) -> Refusal {
 /// The id of a message that cannot be read as a whole: skips everything else without looking
 /// into it (at any depth, whatever its escapes), and keeps what it found before the text breaks
 /// off.
-fn recover_id(text: &str) -> Option<RequestId> {
+fn recover_id(text: &str) -> Value {
     let mut seeker = IdSeeker::default();
     // The text is known to be faulty; where it is does not matter here.
     let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut seeker);
@@ -125,7 +144,7 @@ fn recover_id(text: &str) -> Option<RequestId> {
 
 #[derive(Default)]
 struct IdSeeker {
-    id: Option<RequestId>,
+    id: Value,
 }
 
 impl<'de> Visitor<'de> for &mut IdSeeker {
@@ -138,7 +157,7 @@ impl<'de> Visitor<'de> for &mut IdSeeker {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             if key == "id" {
-                self.id = Some(map.next_value()?);
+                self.id = map.next_value()?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -151,7 +170,7 @@ impl<'de> Visitor<'de> for &mut IdSeeker {
 mod tests {
     use super::*;
 
-    fn refusal_of(bytes: &[u8]) -> (Option<RequestId>, i32) {
+    fn refusal_of(bytes: &[u8]) -> (Value, i32) {
         match read(bytes) {
             Ok(_) => panic!("{} was read", String::from_utf8_lossy(bytes)),
             Err(refusal) => (refusal.id, refusal.code.0),
@@ -161,7 +180,7 @@ mod tests {
     #[test]
     fn faulty_messages_keep_their_id() {
         let deep = format!(r#"{{"id":7,"method":"x","params":{}1{}}}"#, "[".repeat(20_000), "]".repeat(20_000));
-        let rows: [(&[u8], Option<i64>, i32); 9] = [
+        let rows: [(&[u8], Option<u64>, i32); 12] = [
             (br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\ud800"}}"#, Some(7), -32700),
             (b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\xfe\"}", Some(7), -32700),
             (deep.as_bytes(), Some(7), -32700),
@@ -169,12 +188,15 @@ mod tests {
             (br#"{"jsonrpc":"1.0","id":7,"method":"tools/list"}"#, Some(7), -32600),
             (br#"{"jsonrpc":"2.0","id":7}"#, Some(7), -32600),
             (br#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#, None, -32600),
+            (br#"{"jsonrpc":"2.0","id":9223372036854775808,"method":"ping"}"#, Some(1 << 63), -32600),
+            (br#"{"jsonrpc":"2.0","id":18446744073709551616,"method":"ping"}"#, None, -32600),
+            (br#"{"jsonrpc":"2.0","id":[7],"method":"ping"}"#, None, -32600),
             (b"hello", None, -32700),
             (b"[]", None, -32600),
         ];
         for (bytes, id, code) in rows {
             let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
-            assert_eq!(refusal_of(bytes), (id.map(RequestId::Number), code), "{shown}");
+            assert_eq!(refusal_of(bytes), (id.map_or(Value::Null, Value::from), code), "{shown}");
         }
     }
 
@@ -187,6 +209,23 @@ mod tests {
     fn a_batch_beyond_the_limit_is_refused() {
         let one = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         let batch = format!("[{}]", vec![one; BATCH_REQUESTS_MAX + 1].join(","));
-        assert_eq!(refusal_of(batch.as_bytes()), (None, -32600));
+        assert_eq!(refusal_of(batch.as_bytes()), (Value::Null, -32600));
+    }
+
+    #[test]
+    fn an_id_that_is_too_large_is_said_to_be() {
+        for (id, too_large) in [
+            ("9223372036854775808", true),
+            ("18446744073709551616", true),
+            ("-9223372036854775809", true),
+            ("1.5", false),
+            ("null", false),
+        ] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            let alone = read(text.as_bytes()).err().unwrap_or_else(|| panic!("{id}")).message;
+            let in_batch = read_element(&serde_json::from_str(&text).unwrap()).err().unwrap().message;
+            let expected = if too_large { ID_TOO_LARGE } else { NO_MESSAGE };
+            assert_eq!((alone.as_str(), in_batch.as_str()), (expected, expected), "{id}");
+        }
     }
 }

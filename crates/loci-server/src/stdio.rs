@@ -13,8 +13,8 @@ use loci_core::Caller;
 use loci_core::limits::{CALLS_IN_FLIGHT_MAX, REQUEST_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use loci_dialects::Dialect;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetMeta, ProtocolVersion, RequestId,
-    ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetExtensions, GetMeta, ProtocolVersion,
+    RequestId, ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::Transport;
@@ -26,7 +26,8 @@ use tokio_util::sync::CancellationToken;
 use crate::handler::DialectHandler;
 use crate::host::Host;
 use crate::message::{self, Incoming, Refusal};
-use crate::subscription::lock;
+use crate::reply_share::ReplyShare;
+use crate::subscription::{Since, is_listen, lock};
 
 /// Requests that are read before earlier ones are answered: those at work, as many waiting, and
 /// subscriptions, which are answered when they end.
@@ -40,7 +41,8 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 /// then are written first. Nothing but the protocol goes to `writer`.
 ///
 /// # Errors
-/// If the service ends for another reason than these two.
+/// `BrokenPipe`, or what else the writing failed with, as soon as a reply cannot be written; and
+/// whatever else ends the service but the end of input or the host.
 pub async fn serve_stdio(
     dialect: &'static Dialect,
     host: Arc<Host>,
@@ -50,16 +52,28 @@ pub async fn serve_stdio(
 ) -> io::Result<()> {
     let (replies, lines) = mpsc::channel(QUEUE_MAX);
     let (incoming, messages) = mpsc::channel(QUEUE_MAX);
-    let session = Arc::new(Session { state: Mutex::default(), answered: Notify::new(), replies });
-    let writing = tokio::spawn(write_lines(writer, lines));
-    let handler = DialectHandler::for_caller(dialect, host, caller);
+    let handler = DialectHandler::for_caller(dialect, Arc::clone(&host), caller);
+    let session = Arc::new(Session { state: Mutex::default(), answered: Notify::new(), replies, host });
+    let mut writing = tokio::spawn(write_lines(writer, lines));
     let ending = handler.ending().clone();
-    let reading = tokio::spawn(read_messages(BufReader::new(reader), Arc::clone(&session), incoming, ending));
-
-    let outcome = match rmcp::serve_server(handler, PipeTransport { messages, session }).await {
-        Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
-        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(error) => Err(io::Error::other(error)),
+    let reading = BufReader::new(reader);
+    let reading = tokio::spawn(read_messages(reading, Arc::clone(&session), incoming, ending.clone()));
+    let serving = async {
+        match rmcp::serve_server(handler, PipeTransport { messages, session }).await {
+            Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    };
+    let outcome = tokio::select! {
+        outcome = serving => outcome,
+        // Nobody would see what further calls answer, and a client that keeps its other end open
+        // would have them made for nothing.
+        written = &mut writing => {
+            reading.abort();
+            ending.cancel();
+            return written.unwrap_or_else(|error| Err(io::Error::other(error)));
+        }
     };
     reading.abort();
     if tokio::time::timeout(FLUSH_TIMEOUT, writing).await.is_err() {
@@ -68,17 +82,25 @@ pub async fn serve_stdio(
     outcome
 }
 
-async fn write_lines(mut writer: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
+async fn write_lines(mut writer: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Line>) -> io::Result<()> {
     while let Some(line) = lines.recv().await {
-        let written = async {
-            writer.write_all(&line).await?;
-            writer.flush().await
-        };
-        if let Err(error) = written.await {
-            // The client is gone. Its end of the other pipe closes too, which ends the service.
-            tracing::debug!(%error, "a reply could not be written");
-            return;
-        }
+        writer.write_all(&line.bytes).await?;
+        writer.flush().await?;
+    }
+    Ok(())
+}
+
+/// What is to be written, with its share of the budget for replies until it is.
+struct Line {
+    bytes: Vec<u8>,
+    _share: ReplyShare,
+}
+
+impl Line {
+    fn of(message: &impl serde::Serialize, share: ReplyShare) -> io::Result<Self> {
+        let mut bytes = serde_json::to_vec(message)?;
+        bytes.push(b'\n');
+        Ok(Line { bytes, _share: share })
     }
 }
 
@@ -86,13 +108,14 @@ async fn write_lines(mut writer: impl AsyncWrite + Unpin, mut lines: mpsc::Recei
 struct Session {
     state: Mutex<State>,
     answered: Notify,
-    replies: mpsc::Sender<Vec<u8>>,
+    replies: mpsc::Sender<Line>,
+    host: Arc<Host>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Requests that were read and not answered, with the batch that they came in.
-    in_flight: HashMap<RequestId, Option<u64>>,
+    /// Requests that were read and not answered.
+    in_flight: HashMap<RequestId, InFlight>,
     batches: HashMap<u64, Batch>,
     batches_begun: u64,
     /// The revision that a handshake agreed on.
@@ -100,6 +123,13 @@ struct State {
     /// Whether the SDK has seen the message that opens its session. Before that, anything but a
     /// request would end the service.
     opened: bool,
+}
+
+/// Where the reply to a request goes.
+#[derive(Clone, Default)]
+struct InFlight {
+    batch: Option<u64>,
+    share: ReplyShare,
 }
 
 #[derive(Default)]
@@ -123,7 +153,7 @@ impl State {
 
 impl Session {
     /// The line for an outgoing message, if it is to be written now, and the request it answers.
-    fn line_for(&self, message: &ServerJsonRpcMessage) -> io::Result<Option<Vec<u8>>> {
+    fn line_for(&self, message: &ServerJsonRpcMessage) -> io::Result<Option<Line>> {
         let mut state = lock(&self.state);
         if let ServerJsonRpcMessage::Response(response) = message
             && let ServerResult::InitializeResult(result) = &response.result
@@ -135,23 +165,25 @@ impl Session {
             ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        let batch = id.and_then(|id| state.in_flight.remove(id)).flatten();
+        let InFlight { batch, share } = id.and_then(|id| state.in_flight.remove(id)).unwrap_or_default();
         self.answered.notify_waiters();
         match batch {
-            None => line_of(message).map(Some),
+            None => Line::of(message, share).map(Some),
             Some(batch) => {
                 let reply = serde_json::to_value(message)?;
-                state.complete(batch, Some(reply)).map(|replies| line_of(&replies)).transpose()
+                state.complete(batch, Some(reply)).map(|replies| Line::of(&replies, share)).transpose()
             }
         }
     }
 
-    /// Forgets a request that the client cancelled: the SDK will not answer it.
-    fn cancelled(&self, id: &RequestId) -> Option<Vec<Value>> {
+    /// Forgets a request that the client cancelled: the SDK will not answer it. Returns the replies
+    /// of its batch if these are complete without it.
+    fn cancelled(&self, id: &RequestId) -> io::Result<Option<Line>> {
         let mut state = lock(&self.state);
-        let batch = state.in_flight.remove(id).flatten();
+        let Some(InFlight { batch, share }) = state.in_flight.remove(id) else { return Ok(None) };
         self.answered.notify_waiters();
-        batch.and_then(|batch| state.complete(batch, None)).filter(|replies| !replies.is_empty())
+        let replies = batch.and_then(|batch| state.complete(batch, None)).filter(|replies| !replies.is_empty());
+        replies.map(|replies| Line::of(&replies, share)).transpose()
     }
 
     /// Waits until fewer than `limit` requests are unanswered.
@@ -167,15 +199,12 @@ impl Session {
     }
 
     async fn reply(&self, reply: &impl serde::Serialize) -> io::Result<()> {
-        let line = line_of(reply)?;
+        self.write(Line::of(reply, ReplyShare::default())?).await
+    }
+
+    async fn write(&self, line: Line) -> io::Result<()> {
         self.replies.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
-}
-
-fn line_of(message: &impl serde::Serialize) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    Ok(line)
 }
 
 /// What the SDK sees of the pipes.
@@ -190,9 +219,12 @@ impl Transport<RoleServer> for PipeTransport {
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let session = Arc::clone(&self.session);
         async move {
-            match session.line_for(&message)? {
+            let line = session.line_for(&message)?;
+            // The line may wait for long, and is enough.
+            drop(message);
+            match line {
                 None => Ok(()),
-                Some(line) => session.replies.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into()),
+                Some(line) => session.write(line).await,
             }
         }
     }
@@ -280,7 +312,7 @@ async fn take_line(line: &[u8], session: &Session, incoming: &mpsc::Sender<Clien
         return Ok(());
     }
     match message::read(line) {
-        Ok(Incoming::Message(message)) => match admit(&message, None, session) {
+        Ok(Incoming::Message(mut message)) => match admit(&mut message, InFlight::default(), session) {
             Ok(true) => forward(*message, session, incoming).await,
             Ok(false) => Ok(()),
             Err(refusal) => session.reply(&refusal.into_json()).await,
@@ -291,14 +323,15 @@ async fn take_line(line: &[u8], session: &Session, incoming: &mpsc::Sender<Clien
 }
 
 /// Notes a request as in flight. Says whether the message may go on to the SDK.
-fn admit(message: &ClientJsonRpcMessage, batch: Option<u64>, session: &Session) -> Result<bool, Refusal> {
+fn admit(message: &mut ClientJsonRpcMessage, in_flight: InFlight, session: &Session) -> Result<bool, Refusal> {
     let mut state = lock(&session.state);
     let ClientJsonRpcMessage::Request(request) = message else { return Ok(state.opened) };
     if state.in_flight.contains_key(&request.id) {
         let message = "a request with this id is not answered yet; give every request its own id";
         return Err(Refusal::new(Some(request.id.clone()), ErrorCode::INVALID_REQUEST, message));
     }
-    state.in_flight.insert(request.id.clone(), batch);
+    request.request.extensions_mut().insert(in_flight.share.clone());
+    state.in_flight.insert(request.id.clone(), in_flight);
     state.opened |= match &request.request {
         ClientRequest::InitializeRequest(_) => true,
         ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_) => false,
@@ -308,10 +341,15 @@ fn admit(message: &ClientJsonRpcMessage, batch: Option<u64>, session: &Session) 
 }
 
 async fn forward(
-    message: ClientJsonRpcMessage,
+    mut message: ClientJsonRpcMessage,
     session: &Session,
     incoming: &mpsc::Sender<ClientJsonRpcMessage>,
 ) -> io::Result<()> {
+    if is_listen(&message)
+        && let ClientJsonRpcMessage::Request(request) = &mut message
+    {
+        request.request.extensions_mut().insert(Since::now(&session.host).await);
+    }
     let cancelled = match &message {
         ClientJsonRpcMessage::Notification(notification) => match &notification.notification {
             ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.clone(),
@@ -320,8 +358,8 @@ async fn forward(
         _ => None,
     };
     incoming.send(message).await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-    match cancelled.and_then(|id| session.cancelled(&id)) {
-        Some(replies) => session.reply(&replies).await,
+    match cancelled.map(|id| session.cancelled(&id)).transpose()?.flatten() {
+        Some(replies) => session.write(replies).await,
         None => Ok(()),
     }
 }
@@ -339,11 +377,12 @@ async fn take_batch(
         state.batches_begun += 1;
         state.batches_begun
     };
+    let in_flight = InFlight { batch: Some(number), share: ReplyShare::of_batch() };
     let mut batch = Batch::default();
     let mut messages = Vec::new();
     let mut ids = HashSet::new();
     for element in elements {
-        match admit_element(element, number, session) {
+        match admit_element(element, in_flight.clone(), session) {
             Ok(Some(message)) => {
                 if let ClientJsonRpcMessage::Request(request) = &message {
                     ids.insert(request.id.clone());
@@ -366,13 +405,17 @@ async fn take_batch(
     Ok(())
 }
 
-fn admit_element(element: &Value, batch: u64, session: &Session) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
-    let message = message::read_element(element)?;
+fn admit_element(
+    element: &Value,
+    in_flight: InFlight,
+    session: &Session,
+) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    let mut message = message::read_element(element)?;
     if let ClientJsonRpcMessage::Request(request) = &message
         && matches!(request.request, ClientRequest::InitializeRequest(_))
     {
         let message = "`initialize` must be sent alone, not in a batch";
         return Err(Refusal::new(Some(request.id.clone()), ErrorCode::INVALID_REQUEST, message));
     }
-    Ok(admit(&message, Some(batch), session)?.then_some(message))
+    Ok(admit(&mut message, in_flight, session)?.then_some(message))
 }

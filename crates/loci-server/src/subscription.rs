@@ -3,18 +3,48 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use loci_core::limits::{SUBSCRIPTION_RESOURCES_MAX, SUBSCRIPTIONS_MAX};
-use loci_core::{Caller, Error};
+use loci_core::{Caller, Error, ErrorCode, Result};
 use loci_dialects::{Context, Resources};
-use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam, SubscriptionFilter};
+use loci_engine::Engine;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, ResourceUpdatedNotificationParam, SubscriptionFilter,
+};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::authentication::Credential;
 use crate::catalog::resource_at;
-use crate::handler::protocol_error;
+use crate::handler::{found, protocol_error};
 use crate::host::Host;
+
+/// How often what a listener got in by is looked at again, and a reading that failed tried again.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// The store's version when a request arrived; none if it could not be read. The SDK acknowledges
+/// a subscription before its handler can read anything, so a change may fall in between.
+#[derive(Clone, Copy)]
+pub(crate) struct Since(Option<u64>);
+
+impl Since {
+    pub(crate) async fn now(host: &Host) -> Self {
+        Since(host.watch(Engine::version).await.ok())
+    }
+
+    /// Whether the store may have changed before a reading that saw it at `version`.
+    fn may_have_changed_by(self, version: Option<u64>) -> bool {
+        version.is_none() || version != self.0
+    }
+}
+
+/// Whether the message asks for `subscriptions/listen`.
+pub(crate) fn is_listen(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(request) = message else { return false };
+    matches!(request.request, ClientRequest::SubscriptionsListenRequest(_))
+}
 
 /// The part of a filter that is served: changes of resources that exist by their form.
 pub(crate) fn accepted(resources: &Resources, requested: &SubscriptionFilter) -> SubscriptionFilter {
@@ -23,11 +53,7 @@ pub(crate) fn accepted(resources: &Resources, requested: &SubscriptionFilter) ->
     SubscriptionFilter::builder().resource_subscriptions(known).build()
 }
 
-/// Serves `subscriptions/listen` until the client ends it.
-///
-/// A change that falls between the acknowledgement, which the SDK sends before this is called,
-/// and the first reading here is not reported; a client reads the resource after the
-/// acknowledgement anyway.
+/// Serves `subscriptions/listen` until the client ends it or its token does.
 pub(crate) async fn listen(
     host: &Arc<Host>,
     resources: &'static Resources,
@@ -35,19 +61,58 @@ pub(crate) async fn listen(
     context: &SubscriptionContext,
 ) -> Result<(), ErrorData> {
     let _permit = host.subscription_permit().ok_or_else(too_many)?;
+    let extensions = &context.request_context().extensions;
+    let (since, credential) = (found::<Since>(extensions).unwrap_or(Since(None)), found::<Credential>(extensions));
     let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
-    let mut watch = Watch::start(host, resources, caller, uris).await;
-    loop {
-        let changed = tokio::select! {
-            () = context.cancelled() => return Ok(()),
-            changed = watch.changed() => changed,
-        };
-        for uri in changed {
-            if context.sink().notify_resource_updated(uri).await.is_err() {
-                return Ok(());
+    let telling = async {
+        let mut watch = Watch::start(host, resources, caller, uris).await;
+        let mut changed = watch.changed_since(since);
+        loop {
+            if !changed.is_empty() && !is_valid(credential.as_ref()).await {
+                return Err(no_longer_valid());
             }
+            for uri in changed {
+                if context.sink().notify_resource_updated(uri).await.is_err() {
+                    return Ok(());
+                }
+            }
+            changed = tokio::select! {
+                changed = watch.changed() => changed,
+                () = invalid(credential.as_ref()) => return Err(no_longer_valid()),
+            };
         }
+    };
+    tokio::select! {
+        () = context.cancelled() => Ok(()),
+        ended = telling => ended,
     }
+}
+
+/// Waits until it can be told whether the credential is valid, and tells.
+async fn is_valid(credential: Option<&Credential>) -> bool {
+    let Some(credential) = credential else { return true };
+    loop {
+        match credential.is_valid().await {
+            Ok(valid) => return valid,
+            Err(error) => tracing::warn!(%error, "the token of a subscription could not be looked up"),
+        }
+        tokio::time::sleep(CHECK_INTERVAL).await;
+    }
+}
+
+/// Waits until the credential is not valid any more.
+async fn invalid(credential: Option<&Credential>) {
+    if credential.is_none() {
+        return std::future::pending().await;
+    }
+    while is_valid(credential).await {
+        tokio::time::sleep(CHECK_INTERVAL).await;
+    }
+}
+
+fn no_longer_valid() -> ErrorData {
+    let message = "the token has expired or was revoked, so this subscription ends";
+    protocol_error(&Error::new(ErrorCode::Unauthorized, message))
 }
 
 /// Serves `resources/subscribe` until `ended` is cancelled or the client is gone.
@@ -102,6 +167,8 @@ struct Watch {
     resources: &'static Resources,
     caller: Caller,
     seen: Vec<(String, Option<u64>)>,
+    /// The store's version not before the last reading; none if that failed.
+    version: Option<u64>,
     versions: tokio::sync::watch::Receiver<u64>,
 }
 
@@ -109,17 +176,25 @@ impl Watch {
     async fn start(host: &Arc<Host>, resources: &'static Resources, caller: Caller, uris: Vec<String>) -> Self {
         let versions = host.versions();
         let seen = uris.into_iter().map(|uri| (uri, None)).collect();
-        let mut watch = Watch { host: Arc::clone(host), resources, caller, seen, versions };
+        let mut watch = Watch { host: Arc::clone(host), resources, caller, seen, version: None, versions };
         watch.reread().await;
         watch
+    }
+
+    /// All resources, if the store may have changed between `since` and the first reading, which
+    /// then tells nothing about them.
+    fn changed_since(&self, since: Since) -> Vec<String> {
+        let told = if since.may_have_changed_by(self.version) { self.seen.as_slice() } else { &[] };
+        told.iter().map(|(uri, _)| uri.clone()).collect()
     }
 
     /// Waits until at least one resource reads differently; says which.
     async fn changed(&mut self) -> Vec<String> {
         loop {
-            if self.versions.changed().await.is_err() {
-                // The host lives as long as this does.
-                return std::future::pending().await;
+            tokio::select! {
+                // The host lives as long as this does, and so does its end of the channel.
+                _ = self.versions.changed() => {}
+                () = tokio::time::sleep(CHECK_INTERVAL), if self.version.is_none() => {}
             }
             let changed = self.reread().await;
             if !changed.is_empty() {
@@ -133,13 +208,19 @@ impl Watch {
         let uris: Vec<String> = self.seen.iter().map(|(uri, _)| uri.clone()).collect();
         let read = self.host.watch(move |engine| {
             let context = Context { engine, caller: &caller };
-            uris.iter().map(|uri| Ok((resources.read)(context, uri)?.map(|text| digest(&text)))).collect()
+            let read = |uri: &String| Ok((resources.read)(context, uri)?.map(|text| digest(&text)));
+            let now = uris.iter().map(read).collect::<Result<Vec<_>>>()?;
+            Ok((now, engine.version()?))
         });
-        let now: Vec<Option<u64>> = match read.await {
-            Ok(now) => now,
+        let now = match read.await {
+            Ok((now, version)) => {
+                self.version = Some(version);
+                now
+            }
             Err(error) => {
-                // The next change tries again; nothing was reported, so nothing is lost.
+                // This is tried again soon; nothing was reported, so nothing is lost.
                 tracing::warn!(error = %error, "a subscribed resource could not be read");
+                self.version = None;
                 return Vec::new();
             }
         };
@@ -157,4 +238,17 @@ fn digest(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_stayed_or_is_not_known_tells_whether_there_was_a_change() {
+        let rows = [(Some(1), Some(1), false), (Some(1), Some(2), true), (None, Some(1), true), (Some(1), None, true)];
+        for (since, version, expected) in rows {
+            assert_eq!(Since(since).may_have_changed_by(version), expected, "{since:?} {version:?}");
+        }
+    }
 }

@@ -233,5 +233,6 @@ async fn main() -> std::io::Result<()> {
     let server = HttpServer::new(config, host).with_handler("fixture", Fixture::new());
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     writeln!(std::io::stderr(), "listening on http://{}", listener.local_addr()?)?;
-    server.serve(listener, std::future::pending()).await
+    server.serve(listener, std::future::pending()).await;
+    Ok(())
 }

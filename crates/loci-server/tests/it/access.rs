@@ -7,7 +7,7 @@ use loci_server::{Authentication, HttpConfig, token_hash};
 use loci_testkit::{FixedClock, NaiveStore};
 use serde_json::json;
 
-use crate::support::{MODERN, Reply, Server, World, call, request};
+use crate::support::{MODERN, Reply, Server, World, call, request, set_resource};
 
 const NOW: Timestamp = Timestamp::from_microseconds(1_000_000_000);
 
@@ -91,6 +91,43 @@ async fn a_revocation_holds_from_the_next_call_on() {
 }
 
 #[tokio::test]
+async fn a_revocation_ends_a_subscription_before_it_tells_more() {
+    let (store, authentication) = tokens();
+    let world = World::new();
+    let server = Server::start(&world, authentication).await;
+    let wanted = json!({"notifications": {"resourceSubscriptions": ["test://note/revoked"]}});
+    let mut streams = Vec::new();
+    for bearer in ["Bearer secret-of-ann", "Bearer secret-of-reader"] {
+        let mut stream = server.listen(&[("authorization", bearer)], wanted.clone()).await;
+        assert_eq!(stream.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+        streams.push(stream);
+    }
+    store.revoke_token("ann", NOW).unwrap();
+    set_resource(&world, "revoked", "a secret");
+    let ended = streams[0].next().await.unwrap();
+    assert_eq!((&ended["id"], &ended["error"]["data"]["code"]), (&json!(1), &json!("unauthorized")));
+    assert_eq!(streams[0].next().await, None);
+    assert_eq!(streams[1].next().await.unwrap()["method"], "notifications/resources/updated");
+    // Without a change too.
+    store.revoke_token("reader", NOW).unwrap();
+    assert_eq!(streams[1].next().await.unwrap()["error"]["data"]["code"], "unauthorized");
+    assert_eq!(streams[1].next().await, None);
+}
+
+#[tokio::test]
+async fn an_expiry_ends_a_subscription() {
+    let (store, _) = tokens();
+    let clock = Arc::new(FixedClock::new(NOW));
+    let server = Server::start(&World::new(), Authentication::Tokens { store, clock: clock.clone() }).await;
+    let wanted = json!({"notifications": {"resourceSubscriptions": ["test://about"]}});
+    let mut stream = server.listen(&[("authorization", "Bearer secret-of-soon")], wanted).await;
+    assert_eq!(stream.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+    clock.set(NOW.plus_seconds(1));
+    assert_eq!(stream.next().await.unwrap()["error"]["data"]["code"], "unauthorized");
+    assert_eq!(stream.next().await, None);
+}
+
+#[tokio::test]
 async fn the_body_decides_what_is_called_and_not_a_header() {
     let (_, authentication) = tokens();
     let server = Server::start(&World::new(), authentication).await;
@@ -131,6 +168,9 @@ async fn foreign_origins_and_hosts_are_refused() {
     let world = World::new();
     let mut config = HttpConfig::new(Authentication::Anonymous);
     config.allowed_hosts = vec!["memory.example".to_owned()];
+    for address in ["192.0.2.7", "2001:db8::7", "0.0.0.0"] {
+        config = config.with_bound_address(address.parse().unwrap());
+    }
     config.allowed_origins = vec!["https://app.example:443".to_owned()];
     let open = Server::start_with(&world, config).await;
     let usual = Server::start(&world, Authentication::Anonymous).await;
@@ -144,6 +184,10 @@ async fn foreign_origins_and_hosts_are_refused() {
         (("origin", "null"), 403, 403),
         (("host", "localhost"), 200, 200),
         (("host", "memory.example:8080"), 200, 403),
+        (("host", "[::1]:7821"), 200, 200),
+        (("host", "192.0.2.7:7821"), 200, 403),
+        (("host", "[2001:db8::7]:7821"), 200, 403),
+        (("host", "0.0.0.0:7821"), 403, 403),
         (("host", "elsewhere.example"), 403, 403),
     ];
     let body = request(1, "ping", json!({})).to_string();

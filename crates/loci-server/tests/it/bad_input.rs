@@ -120,6 +120,23 @@ async fn a_message_just_within_the_limit_is_served() {
 }
 
 #[tokio::test]
+async fn an_integer_id_that_is_too_large_is_echoed_and_said_to_be() {
+    let world = World::new();
+    let message = request(1 << 63, "tools/list", json!({})).to_string();
+    let mut pipe = Pipe::open(&world, &DIALECT, "2025-11-25").await;
+    pipe.send_bytes(message.as_bytes()).await;
+    let server = Server::start(&world, Authentication::Anonymous).await;
+    let over_http = server.post(&[], message.as_bytes()).await;
+    assert_eq!(over_http.status, 400);
+    for reply in [pipe.next().await, over_http.json()] {
+        assert_eq!((&reply["id"], &reply["error"]["code"]), (&json!(1_u64 << 63), &json!(-32600)));
+        assert!(reply["error"]["message"].as_str().unwrap().contains("9223372036854775807"), "{reply}");
+    }
+    let largest = pipe.request(i64::MAX.unsigned_abs(), "ping", json!({})).await;
+    assert_eq!((&largest["id"], &largest["result"]), (&json!(i64::MAX), &json!({})));
+}
+
+#[tokio::test]
 async fn an_id_in_flight_is_not_taken_twice() {
     let mut pipe = Pipe::open(&World::new(), &DIALECT, "2025-11-25").await;
     let listen =

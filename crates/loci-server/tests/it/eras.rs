@@ -105,7 +105,7 @@ async fn the_list_of_tools_is_fixed_and_complete() {
     let result = &reply["result"];
     let tools = result["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names, ["numbers", "echo", "forget", "panics"]);
+    assert_eq!(names, ["numbers", "echo", "forget", "panics", "noted", "long", "waits"]);
     assert_eq!(result["cacheScope"], "public");
     assert_eq!(result["ttlMs"], 300_000);
     assert_eq!(result["_meta"][SERVER_INFO]["name"], "loci");

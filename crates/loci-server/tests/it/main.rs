@@ -6,6 +6,8 @@ mod access;
 mod bad_input;
 mod batches;
 mod eras;
+mod held_replies;
 mod replies;
+mod shutdown;
 mod subscriptions;
 mod support;

@@ -60,6 +60,23 @@ async fn parameters_of_the_wrong_shape_are_a_protocol_error() {
 }
 
 #[tokio::test]
+async fn a_notice_is_in_the_metadata() {
+    let world = World::new();
+    let server = Server::start(&world, Authentication::Anonymous).await;
+    for version in LEGACY.into_iter().chain([MODERN]) {
+        let mut pipe = Pipe::open(&world, &DIALECT, version).await;
+        let over_pipe = pipe.request(1, "tools/call", call("noted", json!({}))).await;
+        let over_http = server.request(version, &[], "tools/call", call("noted", json!({}))).await.json();
+        for reply in [over_pipe, over_http] {
+            assert_eq!(reply["result"]["_meta"]["loci/notice"], "half of it", "{version}: {reply}");
+            assert_eq!(reply["result"]["content"][0]["text"], "Note: half of it.\n[]");
+        }
+        let none = pipe.request(2, "tools/call", call("numbers", json!({}))).await;
+        assert_eq!(none["result"]["_meta"].get("loci/notice"), None);
+    }
+}
+
+#[tokio::test]
 async fn a_panic_is_an_internal_failure_and_service_goes_on() {
     let mut pipe = Pipe::open(&World::new(), &DIALECT, MODERN).await;
     let reply = pipe.request(1, "tools/call", call("panics", json!({}))).await;

@@ -3,7 +3,7 @@
 use loci_server::Authentication;
 use serde_json::{Value, json};
 
-use crate::support::{DIALECT, LEGACY, Pipe, Server, World, modern, set_resource};
+use crate::support::{DIALECT, LEGACY, Pipe, Server, Stream, World, modern, set_resource, set_resource_before_reading};
 
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -24,27 +24,15 @@ fn check_updated(message: &Value, name: &str) {
     assert_eq!(message["params"]["uri"], format!("test://note/{name}"));
 }
 
-/// Writes until the subscriber is told: the first write may fall before its first look.
-async fn until_told<T>(world: &World, name: &str, told: impl Future<Output = T>) -> T {
-    let mut told = std::pin::pin!(told);
-    let mut interval = tokio::time::interval(std::time::Duration::from_millis(50));
-    for count in 0_u64.. {
-        tokio::select! {
-            message = &mut told => return message,
-            _ = interval.tick() => set_resource(world, name, &format!("text {count}")),
-        }
-    }
-    unreachable!("the loop has no end")
-}
-
 #[tokio::test]
 async fn a_listener_over_http_is_told() {
     let world = World::new();
     set_resource(&world, "http", "before");
     let server = Server::start(&world, Authentication::Anonymous).await;
-    let mut stream = server.listen(wanted("http")).await;
+    let mut stream = server.listen(&[], wanted("http")).await;
     check_acknowledged(&stream.next().await.unwrap(), "http");
-    let message = until_told(&world, "http", stream.next()).await.unwrap();
+    set_resource(&world, "http", "after");
+    let message = updated_among(&mut stream, "http").await;
     check_updated(&message, "http");
     assert_eq!(message["params"]["_meta"][SUBSCRIPTION_ID], json!(1));
     server.stop().await;
@@ -53,9 +41,38 @@ async fn a_listener_over_http_is_told() {
             assert_eq!(message["id"], 1);
             return;
         }
-        check_updated(&message, "http");
+        assert_eq!(message["method"], "notifications/resources/updated");
     }
     panic!("the stream ended without its result");
+}
+
+/// The first message about a note, past those about other resources: a change between the
+/// acknowledgement and the first look is told of everything.
+async fn updated_among(stream: &mut Stream, name: &str) -> Value {
+    loop {
+        let message = stream.next().await.unwrap();
+        assert_eq!(message["method"], "notifications/resources/updated");
+        if message["params"]["uri"] == format!("test://note/{name}") {
+            return message;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_change_before_the_first_look_is_told() {
+    let world = World::new();
+    set_resource(&world, "early", "before");
+    set_resource_before_reading(&world, "early", "after");
+    let server = Server::start(&world, Authentication::Anonymous).await;
+    let mut stream = server.listen(&[], wanted("early")).await;
+    check_acknowledged(&stream.next().await.unwrap(), "early");
+    updated_among(&mut stream, "early").await;
+
+    set_resource(&world, "early-too", "before");
+    set_resource_before_reading(&world, "early-too", "after");
+    let mut pipe = Pipe::connect(&world, &DIALECT);
+    check_acknowledged(&pipe.ask(&modern(1, "subscriptions/listen", wanted("early-too"))).await, "early-too");
+    check_updated(&pipe.next().await, "early-too");
 }
 
 #[tokio::test]
@@ -64,7 +81,8 @@ async fn a_listener_over_a_pipe_is_told() {
     set_resource(&world, "pipe", "before");
     let mut pipe = Pipe::connect(&world, &DIALECT);
     check_acknowledged(&pipe.ask(&modern(1, "subscriptions/listen", wanted("pipe"))).await, "pipe");
-    check_updated(&until_told(&world, "pipe", pipe.next()).await, "pipe");
+    set_resource(&world, "pipe", "after");
+    check_updated(&pipe.next().await, "pipe");
     let rest = pipe.close().await;
     assert_eq!(rest.last().unwrap()["id"], 1, "{rest:?}");
 }
@@ -84,7 +102,16 @@ async fn a_subscriber_of_the_older_kind_is_told_until_it_unsubscribes() {
         assert_eq!(unsubscribed["result"], json!({}));
         let unknown = pipe.request(3, "resources/subscribe", json!({"uri": "other://thing"})).await;
         assert_eq!(unknown["error"]["code"], -32002);
+        // What the other subscription is told of shows that this one was not.
+        let other = format!("{version}-other");
+        let subscribed = pipe.request(4, "resources/subscribe", json!({"uri": format!("test://note/{other}")})).await;
+        assert_eq!(subscribed["result"], json!({}));
         set_resource(&world, version, "later");
+        set_resource(&world, &other, "after");
+        check_updated(&pipe.next().await, &other);
+        set_resource(&world, version, "last");
+        set_resource(&world, &other, "last");
+        check_updated(&pipe.next().await, &other);
         assert!(pipe.close().await.is_empty());
     }
 }

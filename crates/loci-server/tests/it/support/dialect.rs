@@ -12,6 +12,7 @@ use loci_server::Host;
 use loci_testkit::{FixedClock, HashingEmbedder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
 
 /// The texts of the resources `test://note/{name}`, shared by all tests: each has its own name.
 static NOTES: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::default);
@@ -97,7 +98,125 @@ impl TypedTool for Panics {
     }
 }
 
-static TOOLS: [Tool; 4] = [Tool::of::<Numbers>(), Tool::of::<Echo>(), Tool::of::<Forget>(), Tool::of::<Panics>()];
+struct Noted;
+
+impl TypedTool for Noted {
+    const NAME: &'static str = "noted";
+    const TITLE: &'static str = "Noted";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    type Arguments = NoArguments;
+    type Output = Vec<u32>;
+
+    fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
+        Ok(Reply::json(serde_json::json!([])).with_notice(Some("half of it".to_owned())))
+    }
+}
+
+/// Says something long.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LongArguments {
+    /// What the calls are counted under.
+    name: String,
+    /// How long.
+    bytes: usize,
+}
+
+/// Calls of the tool `long`, by name.
+static LONG_CALLS: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
+
+/// How many calls of the tool `long` with this name have begun.
+pub fn long_calls(name: &str) -> usize {
+    LONG_CALLS.lock().unwrap().get(name).copied().unwrap_or_default()
+}
+
+struct Long;
+
+impl TypedTool for Long {
+    const NAME: &'static str = "long";
+    const TITLE: &'static str = "Long";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    type Arguments = LongArguments;
+    type Output = EchoOutput;
+
+    fn run(_context: Context<'_>, arguments: LongArguments) -> Result<Reply> {
+        *LONG_CALLS.lock().unwrap().entry(arguments.name).or_default() += 1;
+        Ok(Reply {
+            text: "x".repeat(arguments.bytes),
+            structured: serde_json::json!({"text": "", "subject": null}),
+            notice: None,
+        })
+    }
+}
+
+/// Waits until it may end.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WaitsArguments {
+    /// Which gate to wait at.
+    gate: String,
+}
+
+/// What the tool `waits` tells of its calls, and waits for, by the name of the gate.
+static GATES: LazyLock<Mutex<HashMap<String, CallAtGate>>> = LazyLock::new(Mutex::default);
+
+type CallAtGate = (mpsc::UnboundedSender<()>, std::sync::mpsc::Receiver<()>);
+
+/// The test's side of a call of the tool `waits`.
+pub struct Gate {
+    begun: mpsc::UnboundedReceiver<()>,
+    open: std::sync::mpsc::Sender<()>,
+}
+
+impl Gate {
+    /// A gate for one call, which names it.
+    pub fn new(name: &str) -> Self {
+        let ((told, begun), (open, opened)) = (mpsc::unbounded_channel(), std::sync::mpsc::channel());
+        GATES.lock().unwrap().insert(name.to_owned(), (told, opened));
+        Gate { begun, open }
+    }
+
+    /// Waits until the call has begun.
+    pub async fn begun(&mut self) {
+        self.begun.recv().await.unwrap();
+    }
+
+    /// Lets the call end.
+    pub fn open(&self) {
+        self.open.send(()).unwrap();
+    }
+}
+
+struct Waits;
+
+impl TypedTool for Waits {
+    const NAME: &'static str = "waits";
+    const TITLE: &'static str = "Waits";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    type Arguments = WaitsArguments;
+    type Output = Vec<u32>;
+
+    fn run(_context: Context<'_>, arguments: WaitsArguments) -> Result<Reply> {
+        let (told, opened) = GATES.lock().unwrap().remove(&arguments.gate).unwrap();
+        told.send(()).unwrap();
+        // Ends with the test too.
+        let _ = opened.recv();
+        Ok(Reply::json(serde_json::json!([])))
+    }
+}
+
+static TOOLS: [Tool; 7] = [
+    Tool::of::<Numbers>(),
+    Tool::of::<Echo>(),
+    Tool::of::<Forget>(),
+    Tool::of::<Panics>(),
+    Tool::of::<Noted>(),
+    Tool::of::<Long>(),
+    Tool::of::<Waits>(),
+];
 static PLAIN_TOOLS: [Tool; 1] = [Tool::of::<Echo>()];
 
 /// A dialect with tools of every kind and resources.
@@ -136,6 +255,10 @@ fn read(_context: Context<'_>, uri: &str) -> Result<Option<String>> {
         return Ok(Some("a test".to_owned()));
     }
     let name = uri.strip_prefix("test://note/");
+    let first = name.and_then(|name| FIRST_READINGS.lock().unwrap().remove(name));
+    if let Some(first) = first {
+        first();
+    }
     Ok(name.and_then(|name| NOTES.lock().unwrap().get(name).cloned()))
 }
 
@@ -143,6 +266,18 @@ fn read(_context: Context<'_>, uri: &str) -> Result<Option<String>> {
 fn complete(_context: Context<'_>, uri: &str, argument: &str, prefix: &str) -> Result<Option<Vec<String>>> {
     let known = uri == "test://note/{name}" && argument == "name";
     Ok(known.then(|| (0..150).map(|n| format!("n{n}")).filter(|name| name.starts_with(prefix)).collect()))
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// What happens right before notes are read for the first time.
+static FIRST_READINGS: LazyLock<Mutex<HashMap<String, Work>>> = LazyLock::new(Mutex::default);
+
+/// Writes a note right before it is read for the first time.
+pub fn set_resource_before_reading(world: &World, name: &'static str, text: &'static str) {
+    let world = World { host: world.host.clone(), store: world.store.clone() };
+    let work = Box::new(move || set_resource(&world, name, text));
+    FIRST_READINGS.lock().unwrap().insert(name.to_owned(), work);
 }
 
 /// Writes a note as another process would: past the server.
@@ -175,7 +310,7 @@ impl Store for EmptyStore {
         Err(Error::unavailable("this store keeps nothing"))
     }
 
-    fn get_all(&self, _: &Space, _: &[MemoryId]) -> Result<Vec<Memory>> {
+    fn get_all(&self, _: &Filter, _: &[MemoryId]) -> Result<Vec<Memory>> {
         Ok(Vec::new())
     }
 

@@ -10,13 +10,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{DIALECT, MODERN, PLAIN, World, modern, request};
+use super::{DIALECT, MODERN, PLAIN, World, call, modern, request};
 
 /// A server on a loopback socket.
 pub struct Server {
     pub address: SocketAddr,
     shutdown: oneshot::Sender<()>,
-    serving: JoinHandle<std::io::Result<()>>,
+    serving: JoinHandle<()>,
 }
 
 /// A response.
@@ -51,21 +51,21 @@ impl Server {
     }
 
     pub async fn stop(self) {
+        self.begin_to_stop().await.unwrap();
+    }
+
+    /// Asks the server to end, without waiting for it.
+    pub fn begin_to_stop(self) -> JoinHandle<()> {
         self.shutdown.send(()).unwrap();
-        self.serving.await.unwrap().unwrap();
+        self.serving
     }
 
     /// Sends a request with exactly these headers besides the length.
     pub async fn send(&self, head: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
-        let mut stream = self.open(head, headers, body).await;
-        let mut text = String::new();
-        tokio::time::timeout(Duration::from_secs(30), stream.read_to_string(&mut text)).await.unwrap().unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        let (status, headers) = parse_head(head);
-        Reply { status, headers, body: body.to_owned() }
+        self.open(head, headers, body).await.rest().await
     }
 
-    async fn open(&self, head: &str, headers: &[(&str, &str)], body: &[u8]) -> BufReader<TcpStream> {
+    async fn open(&self, head: &str, headers: &[(&str, &str)], body: &[u8]) -> Stream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         let mut text = format!("{head} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
         if !headers.iter().any(|(name, _)| *name == "host") {
@@ -77,7 +77,7 @@ impl Server {
         text.push_str("\r\n");
         stream.write_all(text.as_bytes()).await.unwrap();
         stream.write_all(body).await.unwrap();
-        BufReader::new(stream)
+        Stream { stream: BufReader::new(stream) }
     }
 
     /// Posts bytes as JSON to the test dialect.
@@ -101,29 +101,59 @@ impl Server {
     }
 
     /// A reply that stays open.
-    pub async fn listen(&self, params: Value) -> Stream {
-        let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "subscriptions/listen")];
+    pub async fn listen(&self, more: &[(&str, &str)], params: Value) -> Stream {
+        let mut headers = vec![("mcp-protocol-version", MODERN), ("mcp-method", "subscriptions/listen")];
+        headers.extend(more);
         let message = modern(1, "subscriptions/listen", params);
         let body = message.to_string();
-        let stream = self.open("POST /mcp/test", &with_usual(&headers), body.as_bytes()).await;
-        Stream { stream }
+        self.open("POST /mcp/test", &with_usual(&headers), body.as_bytes()).await
+    }
+
+    /// A call of a tool whose reply is not read yet.
+    pub async fn begin_call(&self, tool: &str, arguments: Value) -> Stream {
+        let body = request(1, "tools/call", call(tool, arguments)).to_string();
+        self.open("POST /mcp/test", &with_usual(&[]), body.as_bytes()).await
     }
 }
 
-/// Server-sent events.
+/// The reply to one request: as a whole, or as server-sent events.
 pub struct Stream {
     stream: BufReader<TcpStream>,
 }
 
 impl Stream {
+    /// Waits until the reply begins to arrive.
+    pub async fn begun(&mut self) {
+        let arrived = tokio::time::timeout(Duration::from_mins(1), self.stream.fill_buf()).await;
+        assert!(!arrived.expect("a reply within 60 s").unwrap().is_empty());
+    }
+
+    /// How much still arrives until the connection ends, well or not.
+    pub async fn bytes_until_end(mut self) -> usize {
+        let mut bytes = Vec::new();
+        let _ = self.stream.read_to_end(&mut bytes).await;
+        bytes.len()
+    }
+
+    /// The whole reply.
+    pub async fn rest(mut self) -> Reply {
+        let mut text = String::new();
+        tokio::time::timeout(Duration::from_secs(30), self.stream.read_to_string(&mut text)).await.unwrap().unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let (status, headers) = parse_head(head);
+        Reply { status, headers, body: body.to_owned() }
+    }
+
     /// The message of the next event; none at the end.
     pub async fn next(&mut self) -> Option<Value> {
+        // As a whole: the comments that keep a stream alive are no events.
+        tokio::time::timeout(Duration::from_secs(30), self.next_event()).await.expect("an event within 30 s")
+    }
+
+    async fn next_event(&mut self) -> Option<Value> {
         loop {
             let mut line = String::new();
-            let read = self.stream.read_line(&mut line);
-            let bytes =
-                tokio::time::timeout(Duration::from_secs(30), read).await.expect("an event within 30 s").unwrap();
-            if bytes == 0 {
+            if self.stream.read_line(&mut line).await.unwrap() == 0 {
                 return None;
             }
             if let Some(data) = line.trim_end().strip_prefix("data:")

@@ -4,8 +4,8 @@ mod dialect;
 mod http;
 mod pipe;
 
-pub use dialect::{DIALECT, PLAIN, World, set_resource};
-pub use http::{Reply, Server};
+pub use dialect::{DIALECT, Gate, PLAIN, World, long_calls, set_resource, set_resource_before_reading};
+pub use http::{Reply, Server, Stream};
 pub use pipe::Pipe;
 
 use serde_json::{Value, json};

@@ -1,0 +1,189 @@
+//! The bound on replies that are made and not yet written.
+//!
+//! A long reply exists several times over: as records, as a value, as text and as the bytes for
+//! the wire. A client that asks and does not read would pile these up, so a call takes a share of
+//! one budget before it begins, and the share is free again when the reply has left the process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use loci_core::limits::{
+    CALL_SECONDS_MAX, CONTENT_BYTES_MAX, REPLIES_HELD_BYTES_MAX, REPLY_CONTENT_BYTES_MAX, REPLY_TEXT_BYTES_MAX,
+};
+use loci_core::{Error, ErrorCode, Result};
+use loci_engine::Engine;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+
+use crate::host::Host;
+
+/// What the reply to one request, or the replies to one batch, take of the budget. Whoever holds
+/// the bytes keeps a clone; with the last one dropped, the share is free.
+#[derive(Clone, Default)]
+pub(crate) struct ReplyShare {
+    held: Arc<Mutex<Held>>,
+    of_batch: bool,
+}
+
+#[derive(Default)]
+struct Held {
+    permit: Option<OwnedSemaphorePermit>,
+    /// Bytes of the replies made so far; more than one only in a batch.
+    bytes: usize,
+}
+
+/// What a call may do, which tells how long its reply can be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallKind {
+    /// It changes nothing, so that a reply which is too long may be refused. May return many records.
+    Reads,
+    /// It may change something. Returns no more than one record.
+    Writes,
+}
+
+impl CallKind {
+    fn bytes_max(self) -> usize {
+        match self {
+            CallKind::Reads => REPLY_CONTENT_BYTES_MAX,
+            CallKind::Writes => CONTENT_BYTES_MAX,
+        }
+    }
+}
+
+impl ReplyShare {
+    /// For all replies of one batch, which are written together. They take turns and have one
+    /// share, since each waiting for its own while the others wait for it would never end.
+    pub(crate) fn of_batch() -> Self {
+        ReplyShare { held: Arc::default(), of_batch: true }
+    }
+}
+
+/// The budget of one process.
+pub(crate) struct ReplyBudget(Arc<Semaphore>);
+
+impl ReplyBudget {
+    pub(crate) fn new() -> Self {
+        ReplyBudget(Arc::new(Semaphore::new(REPLIES_HELD_BYTES_MAX)))
+    }
+
+    async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit> {
+        let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let taken = Arc::clone(&self.0).acquire_many_owned(permits);
+        tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), taken).await.ok().and_then(Result::ok).ok_or_else(
+            || {
+                Error::unavailable(
+                    "too many replies wait for their clients to read them; read those, or try again later",
+                )
+            },
+        )
+    }
+}
+
+impl Host {
+    /// Runs a call as [`Host::call`] does, within the budget for replies. `length` tells the bytes
+    /// of a reply.
+    ///
+    /// # Errors
+    /// As for [`Host::call`], and: `unavailable` if the budget stays used up for
+    /// [`CALL_SECONDS_MAX`]; `too_large` if the reply is longer than [`REPLY_TEXT_BYTES_MAX`] and
+    /// nothing was changed, or if earlier replies of the batch leave no room.
+    pub(crate) async fn call_for_reply<T: Send + 'static>(
+        &self,
+        share: &ReplyShare,
+        kind: CallKind,
+        length: fn(&T) -> usize,
+        work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let mut held = share.held.lock().await;
+        if held.bytes >= REPLY_CONTENT_BYTES_MAX {
+            let message = "the replies to this batch are too long already; send this request alone";
+            return Err(Error::new(ErrorCode::TooLarge, message));
+        }
+        let bytes_max = if share.of_batch { REPLY_CONTENT_BYTES_MAX } else { kind.bytes_max() };
+        let permit = match held.permit.take() {
+            Some(permit) => permit,
+            None => self.replies().take(bytes_max).await?,
+        };
+        // The permit goes with the work, which may outlive this future.
+        let (outcome, mut permit) = self.call(move |engine| Ok((work(engine), permit))).await?;
+        let bytes = outcome.as_ref().map_or(0, length);
+        if kind == CallKind::Reads && bytes > REPLY_TEXT_BYTES_MAX {
+            let message =
+                format!("the reply would have {bytes} bytes of at most {REPLY_TEXT_BYTES_MAX}; ask for fewer records");
+            return Err(Error::new(ErrorCode::TooLarge, message));
+        }
+        held.bytes += bytes;
+        if !share.of_batch {
+            drop(permit.split(permit.num_permits().saturating_sub(bytes)));
+        }
+        held.permit = Some(permit);
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loci_engine::SearchMode;
+    use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+
+    use super::*;
+
+    fn host() -> Arc<Host> {
+        let clock = Arc::new(FixedClock::new(loci_core::Timestamp::from_microseconds(0)));
+        let embedder = Arc::new(HashingEmbedder::new(8));
+        Host::new(Arc::new(Engine::new(Arc::new(NaiveStore::new()), embedder, clock, SearchMode::Words)))
+    }
+
+    fn free(host: &Host) -> usize {
+        host.replies().0.available_permits()
+    }
+
+    async fn reply(host: &Host, share: &ReplyShare, kind: CallKind, bytes: usize) -> Result<String> {
+        host.call_for_reply(share, kind, String::len, move |_| Ok("x".repeat(bytes))).await
+    }
+
+    #[tokio::test]
+    async fn a_reply_holds_its_bytes_until_its_last_holder_is_gone() {
+        let host = host();
+        let share = ReplyShare::default();
+        reply(&host, &share, CallKind::Reads, 1000).await.unwrap();
+        assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX - 1000);
+        let other = share.clone();
+        drop(share);
+        assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX - 1000);
+        drop(other);
+        assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX);
+    }
+
+    #[tokio::test]
+    async fn a_reply_of_more_than_its_share_is_refused_if_nothing_was_changed() {
+        let host = host();
+        let share = ReplyShare::default();
+        let refused = reply(&host, &share, CallKind::Reads, REPLY_TEXT_BYTES_MAX + 1).await;
+        assert_eq!(refused.unwrap_err().code, ErrorCode::TooLarge);
+        assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX);
+        assert!(reply(&host, &share, CallKind::Writes, 6 * CONTENT_BYTES_MAX).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_batch_has_one_share_and_ends_when_it_is_full() {
+        let host = host();
+        let share = ReplyShare::of_batch();
+        for bytes in [REPLY_CONTENT_BYTES_MAX - 1, 1] {
+            reply(&host, &share, CallKind::Reads, bytes).await.unwrap();
+            assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX - REPLY_CONTENT_BYTES_MAX);
+        }
+        let refused = reply(&host, &share, CallKind::Writes, 1).await;
+        assert_eq!(refused.unwrap_err().code, ErrorCode::TooLarge);
+    }
+
+    #[tokio::test]
+    async fn failures_and_panics_hold_nothing() {
+        let host = host();
+        let share = ReplyShare::default();
+        let failed = host.call_for_reply(&share, CallKind::Reads, String::len, |_| Err(Error::not_found("no")));
+        assert_eq!(failed.await.unwrap_err().code, ErrorCode::NotFound);
+        let panicked = host.call_for_reply(&share, CallKind::Reads, String::len, |_| panic!("as the test wants it"));
+        assert_eq!(panicked.await.unwrap_err().code, ErrorCode::Internal);
+        assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX);
+    }
+}
