@@ -82,5 +82,6 @@ serve *arguments:
     scripts/start {{ arguments }}
 
 # Measures; never a part of `check`
-bench *arguments:
-    cargo bench --workspace --locked {{ arguments }}
+bench:
+    cargo bench --workspace --locked --bench store --bench embed
+    cargo run --release --locked --package loci -- bench speed

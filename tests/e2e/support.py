@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -10,6 +11,8 @@ import subprocess
 import tempfile
 import threading
 import unittest
+import urllib.error
+import urllib.request
 
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
@@ -22,13 +25,20 @@ ERAS = {"2026-07-28": "2026-07-28", "legacy": "2025-11-25"}
 def environment(data):
     """The environment of a child: nothing of the developer's own settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LOCI_")}
-    return {**kept, "LOCI_DATA": str(data), "LOCI_CONFIG": str(pathlib.Path(data) / "config.toml")}
+    return {**kept, "LOCI_DATA": str(data), "LOCI_CONFIG": str(configuration(data))}
+
+
+def configuration(data):
+    """The configuration file that goes with a data folder; empty unless a test writes into it."""
+    return pathlib.Path(data).parent / "config.toml"
 
 
 @contextlib.contextmanager
 def data_folder():
     with tempfile.TemporaryDirectory(prefix="loci-e2e-") as folder:
-        yield pathlib.Path(folder) / "data"
+        data = pathlib.Path(folder) / "data"
+        configuration(data).touch()
+        yield data
 
 
 def run(data, *arguments, stdin=None):
@@ -60,6 +70,19 @@ class Server:
 
     def token(self):
         return (self.data / "token").read_text().strip()
+
+    def status(self, token):
+        """The HTTP status of a plain request, without the SDK."""
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        request = urllib.request.Request(f"{self.url}/mcp/mememory", json.dumps(message).encode(), headers)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as reply:
+                return reply.status
+        except urllib.error.HTTPError as error:
+            return error.code
 
     @contextlib.asynccontextmanager
     async def client(self, mode, token="default", dialect="mememory"):

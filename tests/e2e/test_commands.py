@@ -3,6 +3,8 @@
 import json
 import unittest
 
+from mcp.shared.exceptions import MCPError
+
 from support import AsyncTestCase, Server, data_folder, run, stdio_client, value
 
 
@@ -33,12 +35,19 @@ class Commands(AsyncTestCase):
                 self.assertTrue(refused.is_error)
                 self.assertEqual(value(refused)["error"]["code"], "forbidden")
                 self.assertEqual(run(data, "token", "revoke", token["id"]).returncode, 0)
-                with self.assertRaises(Exception):
+                self.assertEqual(server.status(token["token"]), 401)
+                # The SDK keeps the status to itself.
+                with self.assertRaisesRegex(MCPError, "Server returned an error response"):
                     await client.call_tool("list", {})
             for wrong in [None, "loci_wrong"]:
-                with self.assertRaises(BaseException):
-                    async with server.client("2026-07-28", token=wrong) as client:
+                self.assertEqual(server.status(wrong), 401)
+                async with server.client("2026-07-28", token=wrong) as client:
+                    with self.assertRaisesRegex(MCPError, "Server returned an error response"):
                         await client.list_tools()
+            # None of this kept anybody else out.
+            self.assertEqual(server.status(server.token()), 200)
+            async with server.client("auto") as client:
+                self.assertEqual(value(await client.call_tool("list", {})), [])
 
     def test_the_server_stops_on_request(self):
         with data_folder() as data:

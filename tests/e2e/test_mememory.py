@@ -8,7 +8,7 @@ import unittest
 from mcp.shared.exceptions import MCPError
 from mcp_types import ResourceTemplateReference
 
-from support import ERAS, AsyncTestCase, Server, data_folder, stdio_client, value
+from support import ERAS, AsyncTestCase, Server, configuration, data_folder, stdio_client, value
 
 TOOLS = ["remember", "recall", "forget", "update", "list", "stats", "help"]
 
@@ -81,9 +81,8 @@ class Mememory(AsyncTestCase):
     async def test_a_missing_model_is_told_and_costs_no_memory(self):
         for mode in ERAS:
             with self.subTest(mode), data_folder() as data:
-                data.mkdir()
                 # Nothing listens there.
-                (data / "config.toml").write_text(
+                configuration(data).write_text(
                     '[embedding]\nprovider = "http"\nurl = "http://127.0.0.1:9/v1"\nmodel = "none"\n'
                 )
                 async with stdio_client(data, mode) as client:
@@ -161,6 +160,23 @@ class Mememory(AsyncTestCase):
                     stored = value(await writer.call_tool("remember", {"content": f"The {word} fishes at dawn"}))
                     hits = value(await reader.call_tool("recall", {"query": f"{word} at dawn", "limit": 1}))
                     self.assertEqual(hits[0]["memory"]["id"], stored["id"])
+
+    async def test_processes_change_one_memory_at_the_same_time(self):
+        with data_folder() as data:
+            async with stdio_client(data, "auto") as one, stdio_client(data, "auto") as two:
+                memory_id = value(await one.call_tool("remember", {"content": "The score is 0"}))["id"]
+                texts = [f"The score is {number} for {side}" for number in range(20) for side in ["one", "two"]]
+                changes = [
+                    (one if text.endswith("one") else two).call_tool("update", {"id": memory_id, "content": text})
+                    for text in texts
+                ]
+                for text, changed in zip(texts, await asyncio.gather(*changes)):
+                    self.assertFalse(changed.is_error, changed.content)
+                    self.assertEqual(value(changed)["content"], text)
+                for client in [one, two]:
+                    (record,) = value(await client.call_tool("list", {}))
+                    self.assertEqual(record["id"], memory_id)
+                    self.assertIn(record["content"], texts)
 
 
 if __name__ == "__main__":

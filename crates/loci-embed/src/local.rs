@@ -82,12 +82,13 @@ impl LocalModel {
         LocalModel { model, source, loaded: Mutex::new(None), cores: Cores::available() }
     }
 
-    /// Loads the model, embeds a fixed text and verifies the vector.
+    /// Loads the model, embeds a fixed text, verifies the vector and returns the number of its
+    /// components.
     ///
     /// # Errors
     /// `unavailable` as for [`embed`](Embedder::embed), or if the vector is not what the model
     /// should give.
-    pub fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<usize> {
         let vectors = self.embed(&[CHECK_TEXT])?;
         let vector = vectors.first().ok_or_else(|| self.failed("it gave no vector"))?;
         let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
@@ -98,7 +99,7 @@ impl LocalModel {
             let problem = format!("its vector has {} components, not {BUNDLED_DIMENSION}", vector.len());
             return Err(self.failed(problem));
         }
-        Ok(())
+        Ok(vector.len())
     }
 
     /// The loaded model. Callers that come while it loads wait for it.

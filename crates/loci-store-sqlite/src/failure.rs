@@ -33,9 +33,20 @@ impl From<Failure> for Error {
     }
 }
 
+impl Failure {
+    /// Whether what was read is nothing that any version of loci writes.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Failure::Database(error) => is_damage(error),
+            Failure::Refused(error) => *error == damaged(),
+        }
+    }
+}
+
 /// The database's failure for a caller. No message holds a value of a row.
 pub(crate) fn describe(error: &rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
+        _ if is_damage(error) => damaged(),
         Some(ErrorCode::DiskFull) => {
             Error::unavailable("the disk is full: nothing was written; free some space and try again")
         }
@@ -51,7 +62,6 @@ pub(crate) fn describe(error: &rusqlite::Error) -> Error {
             "the disk that holds the database reports a fault ({error}): nothing was written; check the disk and \
              try again"
         )),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(),
         Some(ErrorCode::OutOfMemory) => Error::unavailable("there is not enough memory for this; try again later"),
         _ => Error::internal(format!("the database refused a statement ({error}); please report this")),
     }
@@ -59,7 +69,16 @@ pub(crate) fn describe(error: &rusqlite::Error) -> Error {
 
 /// The database holds something that no version of loci writes.
 pub(crate) fn damaged() -> Error {
-    Error::unavailable("the database is damaged; stop loci, run `loci doctor`, and restore a backup")
+    Error::unavailable(
+        "the database is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on",
+    )
+}
+
+/// The schema fixes the type of every column, so a value of another one is damage too.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+        || matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..))
 }
 
 /// Whether, after this error, nothing that the connection believes about the file can be trusted.

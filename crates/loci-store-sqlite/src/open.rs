@@ -250,7 +250,11 @@ fn make_current(
             back_up(folder, database, &connection, found)?;
         }
         schema::migrate(&mut connection, migrations).map_err(|error| upgrade_error(&error, database))?;
-        tracing::info!(from = found, to = latest, "the database has the current schema");
+        if found == 0 {
+            tracing::info!(schema = latest, "made the database");
+        } else {
+            tracing::info!(from = found, to = latest, "upgraded the database");
+        }
     }
     Ok(connection)
 }

@@ -8,6 +8,7 @@
 
 mod cli;
 mod commands;
+mod damage;
 mod exit;
 mod output;
 mod secret;
@@ -50,20 +51,24 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     }
     let settings = Settings::settle(&cli.flags(), &variables()?)?;
     start_log(&settings, &cli.command);
-    match &cli.command {
-        Command::Serve(arguments) => commands::serve::run(&settings, arguments, output),
-        Command::Mcp { dialect } => commands::mcp::run(&settings, dialect),
-        Command::Add(arguments) => commands::add::run(&settings, arguments, output),
-        Command::Search(arguments) => commands::search::run(&settings, arguments, output),
-        Command::List(arguments) => commands::list::run(&settings, arguments, output),
-        Command::Show { id } => commands::show::run(&settings, id, output),
-        Command::Forget { id } => commands::forget::run(&settings, id, output),
-        Command::Stats => commands::stats::run(&settings, output),
-        Command::Bootstrap { project } => commands::bootstrap::run(&settings, project.as_deref(), output),
-        Command::Token(command) => commands::token::run(&settings, command, output),
-        Command::Config => commands::config::run(&settings, output),
-        Command::Doctor => commands::doctor::run(&settings, output),
-        Command::Bench(command) => commands::bench::run(&settings, command, output),
+    execute(&cli.command, &settings, output).map_err(|failure| damage::explained(failure, &settings))
+}
+
+fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(), Failure> {
+    match command {
+        Command::Serve(arguments) => commands::serve::run(settings, arguments, output),
+        Command::Mcp { dialect } => commands::mcp::run(settings, dialect),
+        Command::Add(arguments) => commands::add::run(settings, arguments, output),
+        Command::Search(arguments) => commands::search::run(settings, arguments, output),
+        Command::List(arguments) => commands::list::run(settings, arguments, output),
+        Command::Show { id } => commands::show::run(settings, id, output),
+        Command::Forget { id } => commands::forget::run(settings, id, output),
+        Command::Stats => commands::stats::run(settings, output),
+        Command::Bootstrap { project } => commands::bootstrap::run(settings, project.as_deref(), output),
+        Command::Token(command) => commands::token::run(settings, command, output),
+        Command::Config => commands::config::run(settings, output),
+        Command::Doctor => commands::doctor::run(settings, output),
+        Command::Bench(command) => commands::bench::run(settings, command, output),
         Command::Completions { .. } | Command::Man { .. } | Command::Reference => Ok(()),
     }
 }

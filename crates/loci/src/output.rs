@@ -40,6 +40,15 @@ pub fn note(words: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{words}");
 }
 
+/// A `--limit` as it counts; says so if that is less than was asked for.
+pub fn clamped(limit: u32, limit_max: usize) -> usize {
+    let limit = limit as usize;
+    if limit > limit_max {
+        note(format_args!("note: --limit {limit} counts as {limit_max}, the most for one call"));
+    }
+    limit.min(limit_max)
+}
+
 /// RFC 3339 in UTC, to the second.
 pub fn moment(moment: Timestamp) -> String {
     jiff::Timestamp::from_second(moment.microseconds().div_euclid(1_000_000))

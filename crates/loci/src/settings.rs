@@ -320,8 +320,8 @@ impl Settings {
         let environment = |variable: &str| variables.get(variable).filter(|value| !value.is_empty()).cloned();
         let folders = ProjectDirs::from("", "", "loci");
         let config_file = config_file(flags, &environment, folders.as_ref())?;
-        let mut values =
-            settings_file::read(Path::new(&config_file.text), matches!(config_file.origin, Origin::Flag(_)))?;
+        let is_named = config_file.origin != Origin::Default;
+        let mut values = settings_file::read(Path::new(&config_file.text), is_named)?;
         for setting in SETTINGS {
             if let Some(text) = environment(setting.variable) {
                 values.insert(setting.key, Found { text, origin: Origin::Environment(setting.variable) });

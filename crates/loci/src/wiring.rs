@@ -16,6 +16,12 @@ use crate::exit::{Exit, Failure};
 use crate::output::note;
 use crate::settings::{EmbeddingChoice, Settings};
 
+/// How long the end of a server waits for calls whose replies nobody waits for any more. What they
+/// have not committed by then is not acknowledged either.
+pub const CALLS_END_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long an end waits for the round of background work that runs.
+const ROUND_END_TIMEOUT: Duration = Duration::from_millis(500);
+
 /// The time of this machine.
 pub struct SystemClock;
 
@@ -101,50 +107,83 @@ fn open_failure(error: &OpenError) -> Failure {
 pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> {
     Ok(match choice {
         EmbeddingChoice::Bundled => Arc::new(LocalModel::bundled()),
-        EmbeddingChoice::Folder(folder) => Arc::new(FolderModel { folder: folder.clone(), opened: OnceLock::new() }),
+        EmbeddingChoice::Folder(folder) => Arc::new(FolderModel {
+            folder: folder.clone(),
+            opened: OnceLock::new(),
+            unusable: ModelId::new("unusable"),
+        }),
         EmbeddingChoice::Http { url, model, api_key, timeout } => {
-            let options =
-                HttpModelOptions { key: api_key.clone(), timeout: *timeout, ..HttpModelOptions::new(url, model) };
-            Arc::new(HttpModel::new(options)?)
+            Arc::new(http_model(url, model, api_key.clone(), *timeout)?)
         }
         EmbeddingChoice::NoModel => Arc::new(NoModel::new()),
     })
 }
 
+fn http_model(url: &str, model: &str, key: Option<String>, timeout: Duration) -> Result<HttpModel> {
+    HttpModel::new(HttpModelOptions { key, timeout, ..HttpModelOptions::new(url, model) })
+}
+
+/// Has the chosen model embed a text: its name, and the number of components of its vectors.
+///
+/// # Errors
+/// `unavailable` if it does not answer or its vectors are wrong; `invalid_argument` if the
+/// endpoint cannot be one.
+pub fn probe(choice: &EmbeddingChoice) -> Result<(ModelId, usize)> {
+    let local = |model: LocalModel| Ok((model.model().clone(), model.check()?));
+    match choice {
+        EmbeddingChoice::Bundled => local(LocalModel::bundled()),
+        EmbeddingChoice::Folder(folder) => local(LocalModel::from_folder(folder)?),
+        EmbeddingChoice::Http { url, model, api_key, timeout } => {
+            let model = http_model(url, model, api_key.clone(), *timeout)?;
+            Ok((model.model().clone(), model.probe()?))
+        }
+        EmbeddingChoice::NoModel => Err(Error::unavailable("embeddings are switched off; set `embedding.provider`")),
+    }
+}
+
 /// A model in a folder whose files are first read when they are needed: reading them for their
 /// fingerprint alone takes longer than everything else at a start. Files that are missing then
-/// leave everything working but the search by meaning.
+/// leave everything working but the search by meaning, until they are there.
 struct FolderModel {
     folder: PathBuf,
-    opened: OnceLock<Result<LocalModel, (ModelId, Error)>>,
+    opened: OnceLock<LocalModel>,
+    /// The fingerprint while there is no model.
+    unusable: ModelId,
 }
 
 impl FolderModel {
-    fn opened(&self) -> &Result<LocalModel, (ModelId, Error)> {
-        self.opened
-            .get_or_init(|| LocalModel::from_folder(&self.folder).map_err(|error| (ModelId::new("unusable"), error)))
+    fn opened(&self) -> Result<&LocalModel> {
+        if let Some(model) = self.opened.get() {
+            return Ok(model);
+        }
+        let model = LocalModel::from_folder(&self.folder)?;
+        Ok(self.opened.get_or_init(|| model))
     }
 }
 
 impl Embedder for FolderModel {
     fn model(&self) -> &ModelId {
-        match self.opened() {
-            Ok(model) => model.model(),
-            Err((id, _)) => id,
-        }
+        self.opened().map_or(&self.unusable, LocalModel::model)
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        match self.opened() {
-            Ok(model) => model.embed(texts),
-            Err((_, error)) => Err(error.clone()),
-        }
+        self.opened()?.embed(texts)
     }
 }
 
-/// Background work; ends, at the latest with the process, when it is dropped.
+/// Background work. When this is dropped, the round that runs is waited for, within limits, so
+/// that whoever drops the engine next closes the store.
 pub struct Maintenance {
-    _stop: mpsc::Sender<()>,
+    stop: Option<mpsc::Sender<()>>,
+    ended: mpsc::Receiver<()>,
+}
+
+impl Drop for Maintenance {
+    fn drop(&mut self) {
+        self.stop = None;
+        // Nothing is ever sent: the channel closes when the thread has ended.
+        let _ = self.ended.recv_timeout(ROUND_END_TIMEOUT);
+    }
 }
 
 impl Maintenance {
@@ -152,6 +191,7 @@ impl Maintenance {
     /// once while there is something to do.
     pub fn start(engine: Arc<Engine>, interval: Duration) -> Self {
         let (stop, stopped) = mpsc::channel::<()>();
+        let (ending, ended) = mpsc::channel::<()>();
         let thread = std::thread::Builder::new().name("maintenance".to_owned());
         let spawned = thread.spawn(move || {
             let mut is_failing = false;
@@ -176,10 +216,30 @@ impl Maintenance {
                 };
                 wait = if did_something { Duration::ZERO } else { interval };
             }
+            // In this order.
+            drop(engine);
+            drop(ending);
         });
         if let Err(error) = spawned {
             tracing::warn!(%error, "there is no thread for background work; expired memories stay on the disk");
         }
-        Maintenance { _stop: stop }
+        Maintenance { stop: Some(stop), ended }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_folder_is_looked_at_again_while_it_holds_no_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let embedder = embedder(&EmbeddingChoice::Folder(folder.path().to_owned())).unwrap();
+        assert_eq!(embedder.model().as_str(), "unusable");
+        assert!(embedder.embed(&["a"]).unwrap_err().message.contains("does not exist"));
+        std::fs::write(folder.path().join("model.onnx"), "no graph").unwrap();
+        std::fs::write(folder.path().join("tokenizer.json"), "{}").unwrap();
+        assert!(embedder.embed(&["a"]).unwrap_err().message.contains("tokenizer.json"));
+        assert!(embedder.model().as_str().starts_with("onnx:"));
     }
 }

@@ -9,11 +9,12 @@ use loci_core::{Caller, Clock, CollectionFilter, Store, TokenStore};
 use loci_engine::{List, SearchMode};
 use serde_json::{Value, json};
 
+use crate::damage;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment};
 use crate::secret;
 use crate::settings::Settings;
-use crate::wiring::{Parts, SystemClock, embedder};
+use crate::wiring::{Parts, SystemClock, probe};
 
 /// The clock stands at an impossible time before this: seconds since 1970, 2025-01-01.
 const CLOCK_SECONDS_MIN: i64 = 1_735_689_600;
@@ -131,21 +132,22 @@ fn free_space(_data: &Path) -> Option<Finding> {
 fn database(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     const WHAT: &str = "database";
     let size = parts.engine.size().unwrap_or_default();
-    let mut findings = vec![match parts.store.integrity_check() {
+    let mut findings = match parts.store.integrity_check() {
         Ok(problems) if problems.is_empty() => {
-            let bytes = size.disk_bytes;
-            (
-                WHAT,
-                Verdict::Ok,
-                format!("opens, has the current schema, is whole: {} memories in {bytes} bytes", size.memories),
-            )
+            let (memories, bytes) = (size.memories, size.disk_bytes);
+            let why = format!("opens, has the current schema, is whole: {memories} memories in {bytes} bytes");
+            vec![(WHAT, Verdict::Ok, why)]
         }
         Ok(problems) => {
-            let why = format!("is damaged ({}); restore a backup", problems.join("; "));
-            (WHAT, Verdict::Fail(Exit::Database), why)
+            let why = format!("is damaged: {}", damage::way_out(&settings.data));
+            let problems = problems.into_iter().map(|problem| ("damage", Verdict::Fail(Exit::Database), problem));
+            std::iter::once((WHAT, Verdict::Fail(Exit::Database), why)).chain(problems).collect()
         }
-        Err(error) => (WHAT, Verdict::Fail(Exit::Database), error.message),
-    }];
+        Err(error) => {
+            let failure = Failure::from(error);
+            vec![(WHAT, Verdict::Fail(failure.exit), failure.message)]
+        }
+    };
     if settings.search != SearchMode::Words
         && let Ok(pending) = parts.store.without_vector(parts.embedder.model(), PENDING_MAX)
     {
@@ -206,18 +208,13 @@ fn model(settings: &Settings) -> Finding {
         return (WHAT, Verdict::Ok, "none is used: searches go by words alone".to_owned());
     }
     let begin = Instant::now();
-    let checked = embedder(&settings.embedding).and_then(|embedder| {
-        let vectors = embedder.embed(&["The model answers."])?;
-        let length = vectors.first().map_or(0.0, |vector| vector.iter().map(|value| value * value).sum::<f32>().sqrt());
-        if (length - 1.0).abs() < 1e-2 {
-            Ok(embedder.model().clone())
-        } else {
-            Err(Failure::new(Exit::Model, format!("its vectors have the length {length}, not 1; choose another model")))
+    match probe(&settings.embedding) {
+        Ok((model, components)) => {
+            let milliseconds = begin.elapsed().as_millis();
+            let why = format!("{model} loads and answers in {milliseconds} ms, with {components} components");
+            (WHAT, Verdict::Ok, why)
         }
-    });
-    match checked {
-        Ok(model) => (WHAT, Verdict::Ok, format!("{model} loads and answers in {} ms", begin.elapsed().as_millis())),
-        Err(failure) => (WHAT, Verdict::Fail(Exit::Model), failure.message),
+        Err(error) => (WHAT, Verdict::Fail(Exit::Model), error.message),
     }
 }
 

@@ -1,12 +1,13 @@
 //! `loci list`: browses memories.
 
+use loci_core::limits::LIST_RESULTS_MAX;
 use loci_core::{Caller, CollectionFilter};
 use loci_dialects::mememory::Record;
 use serde_json::json;
 
 use crate::cli;
 use crate::exit::Failure;
-use crate::output::{Output, memory_text, note};
+use crate::output::{Output, clamped, memory_text, note};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -16,17 +17,18 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         Some("global") => CollectionFilter::Global,
         Some(project) => CollectionFilter::Only(project.to_owned()),
     };
+    let limit = clamped(arguments.limit, LIST_RESULTS_MAX);
     let request = loci_engine::List {
         collections,
         sections: arguments.r#type.iter().cloned().collect(),
         tags: arguments.tags.clone(),
         delivery: None,
         offset: arguments.offset as usize,
-        limit: arguments.limit as usize,
+        limit,
     };
     let memories = Parts::open(settings)?.engine.list(&Caller::local(), request)?;
     let records: Vec<Record> = memories.into_iter().map(Record::from).collect();
-    if records.len() == arguments.limit as usize {
+    if records.len() == limit {
         note(format_args!("there may be more: --offset {}", arguments.offset as usize + records.len()));
     }
     let text: String = records.iter().map(memory_text).collect();

@@ -7,7 +7,7 @@ use loci_server::{Host, serve_stdio};
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
-use crate::wiring::{Maintenance, Parts};
+use crate::wiring::{CALLS_END_TIMEOUT, Maintenance, Parts};
 
 pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     let dialect = loci_dialects::dialect(dialect)
@@ -19,9 +19,10 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::new(Exit::Failure, format!("the server cannot start: {error}")))?;
     let _maintenance = Maintenance::start(Arc::clone(&parts.engine), settings.maintenance);
-    let host = Host::new(parts.engine);
+    let host = Host::new(Arc::clone(&parts.engine));
     let served = runtime.block_on(serve_stdio(dialect, host, Caller::local(), tokio::io::stdin(), tokio::io::stdout()));
-    // A read of stdin cannot be called off; waiting for it would keep the process.
-    runtime.shutdown_background();
+    // Then nothing holds the engine any more, and the store is closed when it is dropped. A read of
+    // stdin cannot be called off, so there is a limit.
+    runtime.shutdown_timeout(CALLS_END_TIMEOUT);
     served.map_err(|error| Failure::new(Exit::Failure, format!("the connection to the host broke: {error}")))
 }

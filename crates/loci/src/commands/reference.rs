@@ -88,7 +88,7 @@ fn settings(page: &mut String) {
          the environment, an empty value counts as none, and items of a list are separated by commas.\n\n",
     );
     let _ = writeln!(page, "| setting | flag | environment | default | meaning |\n|---|---|---|---|---|");
-    let file = "the configuration file; the one that the flag names must be there";
+    let file = "the configuration file; one that is named must be there";
     let default = "`loci/config.toml` in the platform's configuration folder";
     let _ = writeln!(page, "| | `--{CONFIG_FLAG}` | `{CONFIG_VARIABLE}` | {default} | {file} |");
     for setting in SETTINGS {

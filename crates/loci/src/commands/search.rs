@@ -1,5 +1,6 @@
 //! `loci search`: finds memories by a question.
 
+use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Caller, CollectionFilter, ErrorCode};
 use loci_dialects::mememory::{self, Record};
 use loci_engine::{Hit, Recall, SearchMode, Signals};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Search;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, memory_text, note};
+use crate::output::{Output, clamped, memory_text, note};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -18,7 +19,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         collections: collections(arguments.project.as_deref()),
         sections: arguments.r#type.iter().cloned().collect(),
         tags: arguments.tags.clone(),
-        limit: arguments.limit as usize,
+        limit: clamped(arguments.limit, RECALL_RESULTS_MAX),
         ranking: &mememory::score,
     };
     let recalled = parts.engine.recall(&Caller::local(), &request).map_err(|error| {
@@ -59,9 +60,10 @@ fn collections(project: Option<&str>) -> CollectionFilter {
 fn explanation(signals: &Signals, score: f64) -> String {
     let cosine = signals.cosine.map_or_else(|| "no vector".to_owned(), |cosine| format!("{cosine:.3}"));
     format!(
-        "    why: score {score:.3} from relevance {:.3} (bm25 {:.3}, cosine {cosine}), weight {}, age {:.1} days, {}\n",
+        "    why: score {score:.3} from relevance {:.3} (bm25 {:.3}, cosine {cosine}, passage {}), weight {}, age {:.1} days, {}\n",
         signals.relevance,
         signals.bm25,
+        signals.passage + 1,
         signals.weight,
         signals.age_days,
         if signals.collection.is_some() { "of a project" } else { "global" },
@@ -73,6 +75,7 @@ fn explained(signals: &Signals) -> Value {
         "relevance": signals.relevance,
         "bm25": signals.bm25,
         "cosine": signals.cosine,
+        "passage": signals.passage + 1,
         "weight": signals.weight,
         "age_days": signals.age_days,
         "project": signals.collection.as_deref(),

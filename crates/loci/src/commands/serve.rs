@@ -1,12 +1,12 @@
 //! `loci serve`: every dialect over HTTP.
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use loci_core::TokenStore;
 use loci_dialects::DIALECTS;
+use loci_engine::SearchMode;
 use loci_server::{Authentication, Host, HttpConfig, HttpServer};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -15,13 +15,11 @@ use crate::cli::Serve;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::secret::{self, OwnersToken};
-use crate::settings::Settings;
-use crate::wiring::{Maintenance, Parts, SystemClock};
+use crate::settings::{ALLOWED_HOSTS, EmbeddingChoice, Settings};
+use crate::wiring::{CALLS_END_TIMEOUT, Maintenance, Parts, SystemClock, probe};
 
 /// Threads that drive connections; calls have threads of their own.
 const WORKERS: usize = 2;
-/// How long requests that began may go on after a signal.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(), Failure> {
     let is_loopback = settings.bind.ip().is_loopback();
@@ -48,13 +46,16 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     if !is_loopback {
         note("warning: tokens and memories travel unencrypted; put a proxy with TLS in front of this address");
     }
+    if address.ip().is_unspecified() {
+        note_hosts(&settings.allowed_hosts);
+    }
+    probe_endpoint(settings);
 
     let _maintenance = Maintenance::start(Arc::clone(&parts.engine), settings.maintenance);
-    let served = runtime.block_on(serve(settings, &parts, arguments.no_auth, listener, signal));
-    // A call that does not end by itself must not keep the process: what it has not committed is
-    // not acknowledged either.
-    runtime.shutdown_background();
-    served
+    runtime.block_on(serve(settings, &parts, arguments.no_auth, listener, address.ip(), signal));
+    // Then nothing holds the engine any more, and the store is closed when it is dropped.
+    runtime.shutdown_timeout(CALLS_END_TIMEOUT);
+    Ok(())
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
@@ -88,10 +89,9 @@ fn announce(
 ) -> Result<(), Failure> {
     // Nobody can connect to "any address"; from this machine, loopback is one of them.
     let host = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => "127.0.0.1".to_owned(),
-        IpAddr::V6(ip) if ip.is_unspecified() => "[::1]".to_owned(),
-        IpAddr::V4(ip) => ip.to_string(),
-        IpAddr::V6(ip) => format!("[{ip}]"),
+        IpAddr::V4(ip) if ip.is_unspecified() => name_of(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => name_of(Ipv6Addr::LOCALHOST.into()),
+        ip => name_of(ip),
     };
     let url = format!("http://{host}:{}/mcp/{}", address.port(), DIALECTS[0].name);
     let file = secret::file_in(&settings.data);
@@ -120,13 +120,48 @@ fn announce(
     Ok(output.either(&json!({"url": url, "command": command}), format_args!("{command}\n"))?)
 }
 
+/// An address as URLs and the `Host` header name it.
+fn name_of(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    }
+}
+
+/// Whoever binds every address expects to be reached under names that only they know.
+fn note_hosts(of_setting: &[String]) {
+    let served = ["localhost", "127.0.0.1", "[::1]"].into_iter().chain(of_setting.iter().map(String::as_str));
+    let served = served.collect::<Vec<_>>().join(", ");
+    note(format_args!(
+        "note: only requests to the hosts {served} are served; put the names and addresses \
+         under which other machines reach this one into the setting `{}` ({})",
+        ALLOWED_HOSTS.key, ALLOWED_HOSTS.variable
+    ));
+}
+
+/// Asks the model's endpoint once, beside everything else, so that a wrong one is known from the
+/// start and not from the first search.
+fn probe_endpoint(settings: &Settings) {
+    let choice = settings.embedding.clone();
+    if settings.search == SearchMode::Words || !matches!(choice, EmbeddingChoice::Http { .. }) {
+        return;
+    }
+    let ask = move || match probe(&choice) {
+        Ok((model, components)) => tracing::info!(%model, components, "the embedding model answers"),
+        Err(error) => tracing::warn!("{error}; until it answers, nothing is found by its meaning"),
+    };
+    // Without a thread the first search finds out.
+    let _ = std::thread::Builder::new().name("probe".to_owned()).spawn(ask);
+}
+
 async fn serve(
     settings: &Settings,
     parts: &Parts,
     no_auth: bool,
     listener: TcpListener,
+    address: IpAddr,
     signal: impl Future<Output = ()>,
-) -> Result<(), Failure> {
+) {
     let authentication = if no_auth {
         Authentication::Anonymous
     } else {
@@ -139,21 +174,12 @@ async fn serve(
         ..HttpConfig::new(authentication)
     };
     let host = Host::new(Arc::clone(&parts.engine));
-    let server = HttpServer::new(config, host).with_dialects(DIALECTS);
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = server.serve(listener, async {
-        let _ = stopped.await;
-    });
-    let mut serving = std::pin::pin!(serving);
-    let outcome = tokio::select! {
-        outcome = &mut serving => outcome,
-        () = signal => {
-            note("shutting down");
-            drop(stop);
-            tokio::time::timeout(SHUTDOWN_TIMEOUT, serving).await.unwrap_or(Ok(()))
-        }
+    let server = HttpServer::new(config.with_bound_address(address), host).with_dialects(DIALECTS);
+    let shutdown = async {
+        signal.await;
+        note("shutting down");
     };
-    outcome.map_err(|error| Failure::new(Exit::Failure, format!("the server ended: {error}")))
+    server.serve(listener, shutdown).await;
 }
 
 /// Waits for the wish to end, which is noted from this call on.

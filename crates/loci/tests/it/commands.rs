@@ -54,6 +54,21 @@ fn a_search_says_why() {
 }
 
 #[test]
+fn a_limit_beyond_the_greatest_is_no_secret() {
+    let place = Place::new();
+    place.add_all((0..1_001).map(|number| format!("Bead number {number}")));
+    let listed = place.run(&["--json", "list", "--limit", "5000"]).succeeded();
+    assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&listed.stdout).unwrap().len(), 1_000);
+    assert!(listed.stderr.contains("--limit 5000 counts as 1000"), "{}", listed.stderr);
+    assert!(listed.stderr.contains("there may be more: --offset 1000"), "{}", listed.stderr);
+    let found = place.run(&["--json", "search", "bead", "--limit", "500"]).succeeded();
+    assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&found.stdout).unwrap().len(), 100);
+    assert!(found.stderr.contains("--limit 500 counts as 100"), "{}", found.stderr);
+    let exact = place.run(&["list", "--limit", "1000", "--offset", "1"]).succeeded();
+    assert!(!exact.stderr.contains("counts as"), "{}", exact.stderr);
+}
+
+#[test]
 fn text_comes_from_stdin_byte_for_byte() {
     let place = Place::new();
     let text = "  first\r\n\tsecond \u{1f980}\n\n";

@@ -74,6 +74,60 @@ fn a_database_that_is_none() {
 }
 
 #[test]
+fn a_damaged_database_is_told_from_everything_else() {
+    const PAGE: usize = 4_096;
+    let place = Place::new();
+    // Texts of one page and of several.
+    place.add_all((0..120).map(|number: usize| {
+        format!("Bead {number} {}", "of the long string ".repeat(number * 7))
+            + if number.is_multiple_of(9) { " rule" } else { "" }
+    }));
+    let path = place.data().join("loci.db");
+    let whole = std::fs::read(&path).unwrap();
+    let commands: [&[&str]; 5] =
+        [&["list", "--limit", "1000"], &["search", "bead"], &["stats"], &["add", "Another bead"], &["bootstrap"]];
+    let mut failures = 0;
+    for seed in 1..=8_u64 {
+        let mut state = seed;
+        let mut random = move || {
+            // Knuth's linear congruential generator; its upper half is good enough.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize
+        };
+        let mut damaged = whole.clone();
+        for _ in 0..seed {
+            // The first page is another case: without it there is no database.
+            let page = 1 + random() % (whole.len() / PAGE - 1);
+            damaged[page * PAGE..(page + 1) * PAGE].fill_with(|| random() as u8);
+        }
+        for arguments in commands {
+            for log in ["loci.db-wal", "loci.db-shm"] {
+                let _ = std::fs::remove_file(place.data().join(log));
+            }
+            std::fs::write(&path, &damaged).unwrap();
+            let ended = place.run(arguments);
+            if ended.code != 0 {
+                failures += 1;
+                let ended = ended.failed(5, "damaged");
+                assert!(ended.stderr.contains("no backup in"), "seed {seed}: {arguments:?} {ended:?}");
+                assert!(!ended.stderr.contains("Bead"), "seed {seed}: {arguments:?} {ended:?}");
+            }
+        }
+        std::fs::write(&path, &damaged).unwrap();
+        let report = place.run(&["doctor"]);
+        assert_eq!(report.code, 5, "seed {seed}: {report:?}");
+        assert!(report.stdout.contains("fail  damage"), "seed {seed}: {report:?}");
+        assert!(report.stdout.contains("copy the folder"), "seed {seed}: {report:?}");
+    }
+    assert!(failures > 8, "only {failures} commands noticed anything");
+    // With a backup, that is the way out.
+    place.write("data/backups/loci-v1-20260101T000000Z.db", &whole);
+    assert!(place.run(&["doctor"]).stdout.contains("loci-v1-20260101T000000Z.db is the newest backup"));
+    std::fs::write(&path, &whole).unwrap();
+    place.run(&["doctor"]).succeeded();
+}
+
+#[test]
 fn a_damaged_model_costs_no_memory() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "folder");
     let graph = place.write("model/model.onnx", "no graph");
@@ -121,5 +175,6 @@ fn the_bundled_model_passes_the_doctor() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
     place.add(&["The deploy runs on Fridays"]);
     let report = place.run(&["doctor"]).succeeded();
+    assert!(report.stdout.contains("with 384 components"), "{report:?}");
     assert!(report.stdout.contains("ok    model") && report.stdout.contains("ok    embeddings"), "{report:?}");
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Where commands run: nothing of the machine's own configuration reaches them, and no model is
@@ -82,6 +82,24 @@ impl Place {
     /// Stores a memory; returns its id.
     pub fn add(&self, arguments: &[&str]) -> String {
         self.json(&[&["add"], arguments].concat())["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Stores global memories, with one process for all of them.
+    pub fn add_all(&self, texts: impl IntoIterator<Item = String>) {
+        let mut lines = String::new();
+        let mut count = 0;
+        for text in texts {
+            let params = json!({"name": "remember", "arguments": {"content": text}, "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {},
+            }});
+            count += 1;
+            lines += &format!("{}\n", json!({"jsonrpc": "2.0", "id": count, "method": "tools/call", "params": params}));
+        }
+        let ended = self.run_with_stdin(&["mcp", "mememory"], lines.as_bytes()).succeeded();
+        let stored = ended.stdout.lines().filter(|line| line.contains("structuredContent")).count();
+        assert_eq!(stored, count, "{}", ended.stdout.lines().next().unwrap_or_default());
     }
 }
 

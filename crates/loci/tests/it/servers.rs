@@ -1,5 +1,5 @@
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, ChildStderr, Stdio};
 
 use serde_json::{Value, json};
@@ -19,7 +19,11 @@ struct Server {
 
 impl Server {
     fn start(place: &Place, arguments: &[&str]) -> Self {
-        let arguments = [&["serve", "--bind", "127.0.0.1:0"], arguments].concat();
+        Server::start_at(place, "127.0.0.1:0", arguments)
+    }
+
+    fn start_at(place: &Place, bind: &str, arguments: &[&str]) -> Self {
+        let arguments = [&["serve", "--bind", bind], arguments].concat();
         let mut child = place.command(&arguments).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
@@ -34,6 +38,16 @@ impl Server {
 
     /// Status and body of a tool call.
     fn call(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (u16, String) {
+        let (head, body) = self.request(token, tool, arguments);
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        (reply.split(' ').nth(1).unwrap().parse().unwrap(), reply)
+    }
+
+    /// Head and body of a tool call.
+    fn request(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (String, String) {
         let params = json!({"name": tool, "arguments": arguments});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
         let authorization = token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
@@ -43,11 +57,7 @@ impl Server {
             self.address,
             body.len()
         );
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
-        let mut reply = String::new();
-        stream.read_to_string(&mut reply).unwrap();
-        (reply.split(' ').nth(1).unwrap().parse().unwrap(), reply)
+        (head, body)
     }
 }
 
@@ -137,6 +147,37 @@ fn without_authentication_on_loopback_alone() {
 }
 
 #[test]
+fn the_url_that_is_printed_is_served() {
+    let place = Place::new();
+    let mut addresses = vec!["127.0.0.1:0".to_owned()];
+    if cfg!(target_os = "linux") {
+        addresses.push("127.0.0.2:0".to_owned());
+    }
+    // The address from which this machine would reach others, if it has one; nothing is sent.
+    let route = UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.connect("192.0.2.1:9").map(|()| socket));
+    addresses.extend(route.and_then(|socket| socket.local_addr()).map(|address| format!("{}:0", address.ip())).ok());
+    for address in addresses {
+        let server = Server::start_at(&place, &address, &[]);
+        let secret = std::fs::read_to_string(place.data().join("token")).unwrap().trim().to_owned();
+        let (status, reply) = server.call(Some(&secret), "stats", &json!({}));
+        assert_eq!(status, 200, "{address}: {reply}");
+    }
+}
+
+#[test]
+fn all_addresses_are_served_under_allowed_names_alone() {
+    let place = Place::new().with("LOCI_ALLOWED_HOSTS", "memory.example.org");
+    let mut server = Server::start_at(&place, "0.0.0.0:0", &[]);
+    while !server.said.contains("allowed_hosts") {
+        assert!(server.stderr.read_line(&mut server.said).unwrap() > 0, "it ended: {}", server.said);
+    }
+    assert!(server.said.contains("localhost, 127.0.0.1, [::1], memory.example.org"), "{}", server.said);
+    let secret = std::fs::read_to_string(place.data().join("token")).unwrap().trim().to_owned();
+    server.address = server.address.replace("0.0.0.0", "127.0.0.1");
+    assert_eq!(server.call(Some(&secret), "stats", &json!({})).0, 200);
+}
+
+#[test]
 fn addresses_that_cannot_be_used() {
     let place = Place::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -153,15 +194,70 @@ fn signals_end_the_server_in_good_order() {
     use rustix::process::{Pid, Signal, kill_process};
 
     for signal in [Signal::TERM, Signal::INT] {
-        let mut server = Server::start(&Place::new(), &[]);
+        let place = Place::new();
+        let mut server = Server::start(&place, &["--no-auth"]);
         // A connection that stays open does not keep it.
         let _connection = TcpStream::connect(&server.address).unwrap();
+        let (head, body) = server.request(None, "remember", &json!({"content": "said last"}));
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        let head = head.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut reply = BufReader::new(stream.try_clone().unwrap());
+        // Asked for the body, so the request has begun.
+        let mut asked = String::new();
+        while !asked.ends_with("\r\n\r\n") {
+            assert!(reply.read_line(&mut asked).unwrap() > 0, "{asked}");
+        }
+        assert!(asked.starts_with("HTTP/1.1 100"), "{asked}");
+
         kill_process(Pid::from_child(&server.child), signal).unwrap();
-        assert_eq!(server.child.wait().unwrap().code(), Some(0));
         let mut rest = String::new();
-        server.stderr.read_to_string(&mut rest).unwrap();
-        assert!(rest.contains("shutting down"), "{rest}");
+        while !rest.contains("shutting down") {
+            assert!(server.stderr.read_line(&mut rest).unwrap() > 0, "{rest}");
+        }
+        stream.write_all(body.as_bytes()).unwrap();
+        let mut answer = String::new();
+        reply.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("said last"), "{answer}");
+        assert_eq!(server.child.wait().unwrap().code(), Some(0));
     }
+}
+
+/// Whether the log of the database was put into it and is gone, as after an end in good order.
+fn is_closed(place: &Place) -> bool {
+    place.data().join("loci.db").exists() && !place.data().join("loci.db-wal").exists()
+}
+
+#[test]
+fn a_server_that_ends_closes_the_database() {
+    let place = Place::new();
+    place.add_all(["Mondays".to_owned()]);
+    assert!(is_closed(&place), "after stdio");
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, Signal, kill_process};
+        let mut server = Server::start(&place, &["--no-auth"]);
+        assert_eq!(server.call(None, "remember", &json!({"content": "Fridays"})).0, 200);
+        assert!(!is_closed(&place));
+        kill_process(Pid::from_child(&server.child), Signal::TERM).unwrap();
+        assert_eq!(server.child.wait().unwrap().code(), Some(0));
+        assert!(is_closed(&place), "after HTTP");
+    }
+    assert_eq!(place.json(&["stats"])["total"], if cfg!(unix) { 2 } else { 1 });
+}
+
+#[test]
+fn an_endpoint_that_does_not_answer_is_known_from_the_start() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let place = Place::new()
+        .with("LOCI_EMBEDDING_PROVIDER", "http")
+        .with("LOCI_EMBEDDING_URL", &format!("http://{closed}/v1"))
+        .with("LOCI_EMBEDDING_MODEL", "m");
+    let mut server = Server::start(&place, &[]);
+    while !server.said.contains("until it answers, nothing is found by its meaning") {
+        assert!(server.stderr.read_line(&mut server.said).unwrap() > 0, "it ended: {}", server.said);
+    }
+    assert!(server.said.contains("`embedding.url`"), "{}", server.said);
 }
 
 #[test]

@@ -54,7 +54,10 @@ fn a_file_that_is_wrong_is_refused_by_line() {
     place.run(&["stats", "--config", "/nowhere/loci.toml"]).failed(2, "/nowhere/loci.toml cannot be read");
     assert!(!place.data().exists());
     let place = place.with("LOCI_CONFIG", "/nowhere/loci.toml");
-    assert_eq!(place.json(&["config"])["config"]["value"], "/nowhere/loci.toml");
+    place.run(&["config"]).failed(2, "/nowhere/loci.toml cannot be read");
+    let file = place.write("my.toml", "bind = \"127.0.0.1:5\"\n");
+    let place = place.with("LOCI_CONFIG", file.to_str().unwrap());
+    assert_eq!(place.json(&["config"])["bind"]["value"], "127.0.0.1:5");
 }
 
 #[test]

@@ -27,8 +27,9 @@ impl Client {
         for variable in SETTINGS.iter().map(|setting| setting.variable) {
             command.env_remove(variable);
         }
-        // A file that is not there sets nothing.
-        command.env(CONFIG_VARIABLE, data.join("no-settings.toml"));
+        let no_settings = data.join("no-settings.toml");
+        fs::write(&no_settings, "")?;
+        command.env(CONFIG_VARIABLE, no_settings);
         command.arg("mcp").arg("mememory").arg("--data").arg(data);
         command.args(["--search", search]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;

@@ -1,5 +1,5 @@
-//! Measures the store on the disk of a folder: `cargo run --release -p loci-store-sqlite --example
-//! store_speed [FOLDER]` (default: the folder for temporary files; choose one on a real disk).
+//! Measures the store on the disk of a folder: `cargo bench -p loci-store-sqlite --bench store --
+//! [FOLDER]` (default: the folder for temporary files; choose one on a real disk).
 //!
 //! Disks differ and share their time with others, so read the ratios: each commit rate stands
 //! beside that of the bare device in the same run.
@@ -27,7 +27,9 @@ const DIMENSIONS: usize = 384;
 const VOCABULARY: usize = 8_000;
 
 fn main() {
-    let parent = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
+    // `cargo bench` adds `--bench`.
+    let argument = std::env::args_os().skip(1).find(|argument| argument != "--bench");
+    let parent = argument.map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = tempfile::tempdir_in(parent).unwrap();
     let mut random = Random::new(1);
     writes(folder.path(), &mut random);
