@@ -22,7 +22,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(90);
 /// ends within two seconds.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// How long after that the refusals of those that did not end may take to be written.
-const REFUSAL_TIMEOUT: Duration = Duration::from_millis(250);
+const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long a reply may go without a byte being taken before its connection is dropped: a fraction
 /// of the time that other calls wait for the memory which the reply holds.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -41,10 +41,14 @@ impl Conditions {
             values.push((":subject", Value::from(filter.reader.subject.clone())));
         }
         narrow(filter, &mut sql, &mut values);
-        if filter.superseded == Superseded::Hide {
-            let _ = write!(sql, " AND NOT EXISTS (SELECT 1 {successors})");
-        }
-        let successor = format!("SELECT s.id {successors} ORDER BY s.created_at DESC, s.id LIMIT 1");
+        let successor = match filter.superseded {
+            Superseded::Show => format!("SELECT s.id {successors} ORDER BY s.created_at DESC, s.id LIMIT 1"),
+            Superseded::Hide => {
+                let _ = write!(sql, " AND NOT EXISTS (SELECT 1 {successors})");
+                // What passes has none.
+                "NULL".to_owned()
+            }
+        };
         Conditions { sql, successor, values }
     }
 }
