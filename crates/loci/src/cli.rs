@@ -142,6 +142,17 @@ pub struct Add {
     pub bootstrap: bool,
 }
 
+/// Filters that searches and lists share.
+#[derive(Args)]
+pub struct Only {
+    /// Only memories of this type
+    #[arg(long, value_name = "TYPE")]
+    pub r#type: Option<String>,
+    /// Only memories with all of these labels
+    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    pub tags: Vec<String>,
+}
+
 #[derive(Args)]
 pub struct Search {
     /// What you want to know
@@ -149,12 +160,8 @@ pub struct Search {
     /// Look in this project and among the global memories; without it, everywhere
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Only memories of this type
-    #[arg(long, value_name = "TYPE")]
-    pub r#type: Option<String>,
-    /// Only memories with all of these labels
-    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
-    pub tags: Vec<String>,
+    #[command(flatten)]
+    pub only: Only,
     /// How many results at most
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
@@ -168,12 +175,8 @@ pub struct List {
     /// Only memories of this project; `global` for those without one
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Only memories of this type
-    #[arg(long, value_name = "TYPE")]
-    pub r#type: Option<String>,
-    /// Only memories with all of these labels
-    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
-    pub tags: Vec<String>,
+    #[command(flatten)]
+    pub only: Only,
     /// How many at most
     #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,

@@ -19,8 +19,9 @@ use crate::settings::{EmbeddingChoice, Settings};
 /// How long the end of a server waits for calls whose replies nobody waits for any more. What they
 /// have not committed by then is not acknowledged either.
 pub const CALLS_END_TIMEOUT: Duration = Duration::from_millis(250);
-/// How long an end waits for the round of background work that runs.
-const ROUND_END_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long an end waits for the round of background work that runs. Together with the drain of
+/// the server this stays below two seconds.
+const ROUND_END_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The time of this machine.
 pub struct SystemClock;

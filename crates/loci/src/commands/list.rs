@@ -20,8 +20,8 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
     let limit = clamped(arguments.limit, LIST_RESULTS_MAX);
     let request = loci_engine::List {
         collections,
-        sections: arguments.r#type.iter().cloned().collect(),
-        tags: arguments.tags.clone(),
+        sections: arguments.only.r#type.iter().cloned().collect(),
+        tags: arguments.only.tags.clone(),
         delivery: None,
         offset: arguments.offset as usize,
         limit,

@@ -17,8 +17,8 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     let request = Recall {
         query: &arguments.query,
         collections: collections(arguments.project.as_deref()),
-        sections: arguments.r#type.iter().cloned().collect(),
-        tags: arguments.tags.clone(),
+        sections: arguments.only.r#type.iter().cloned().collect(),
+        tags: arguments.only.tags.clone(),
         limit: clamped(arguments.limit, RECALL_RESULTS_MAX),
         ranking: &mememory::score,
     };
