@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import http.server
 import json
 import os
 import pathlib
@@ -22,10 +23,10 @@ LOCI = os.environ["LOCI_BIN"]
 ERAS = {"2026-07-28": "2026-07-28", "legacy": "2025-11-25"}
 
 
-def environment(data):
+def environment(data, variables=None):
     """The environment of a child: nothing of the developer's own settings."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("LOCI_")}
-    return {**kept, "LOCI_DATA": str(data), "LOCI_CONFIG": str(configuration(data))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOCI_", "TAVILY_"))}
+    return {**kept, "LOCI_DATA": str(data), "LOCI_CONFIG": str(configuration(data)), **(variables or {})}
 
 
 def configuration(data):
@@ -41,19 +42,20 @@ def data_folder():
         yield data
 
 
-def run(data, *arguments, stdin=None):
+def run(data, *arguments, stdin=None, variables=None):
     """Runs a command to its end."""
-    return subprocess.run([LOCI, *arguments], env=environment(data), input=stdin, capture_output=True, timeout=120)
+    environ = environment(data, variables)
+    return subprocess.run([LOCI, *arguments], env=environ, input=stdin, capture_output=True, timeout=120)
 
 
 class Server:
     """A running `loci serve` on a port of its own."""
 
-    def __init__(self, data, *arguments):
+    def __init__(self, data, *arguments, variables=None):
         self.data = data
         command = [LOCI, "serve", "--bind", "127.0.0.1:0", *arguments]
         self.process = subprocess.Popen(
-            command, env=environment(data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command, env=environment(data, variables), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         self.log = []
         self.url = None
@@ -89,8 +91,8 @@ class Server:
         token = self.token() if token == "default" else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         url = f"{self.url}/mcp/{dialect}"
-        async with create_mcp_http_client(headers=headers) as http:
-            async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+        async with create_mcp_http_client(headers=headers) as http_client:
+            async with Client(streamable_http_client(url, http_client=http_client), mode=mode) as client:
                 yield client
 
     def stop(self):
@@ -111,9 +113,38 @@ class Server:
         self.stop()
 
 
-def stdio_client(data, mode, *arguments, dialect="mememory"):
-    parameters = StdioServerParameters(command=LOCI, args=["mcp", dialect, *arguments], env=environment(data))
+def stdio_client(data, mode, *arguments, dialect="mememory", variables=None):
+    environ = environment(data, variables)
+    parameters = StdioServerParameters(command=LOCI, args=["mcp", dialect, *arguments], env=environ)
     return Client(parameters, mode=mode)
+
+
+@contextlib.contextmanager
+def service(answer):
+    """A local HTTP service that speaks JSON: `answer(path, headers, body)` gives a status and a reply."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status, reply = answer(self.path, self.headers, body)
+            text = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 class AsyncTestCase(unittest.IsolatedAsyncioTestCase):

@@ -1,9 +1,10 @@
 //! Which memories a query is about. The filter decides before anything is scored, so the best
 //! `k` results are always the best `k` that the caller may read.
 
-use crate::{Delivery, Memory, Reader, Space, Timestamp};
+use crate::{Delivery, Memory, Reader, Space, Tier, Timestamp};
 
-/// Which memories may be candidates. All conditions hold together.
+/// Which memories may be candidates. All conditions hold together; softly deleted memories never
+/// pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     /// The space searched.
@@ -12,6 +13,14 @@ pub struct Filter {
     pub reader: Reader,
     /// Only memories that have not expired at this moment.
     pub live_at: Timestamp,
+    /// Only memories that belong to this owner, whoever else may read them.
+    pub owner: Option<String>,
+    /// Only memories of this tier.
+    pub tier: Option<Tier>,
+    /// Only memories first stored at this moment or later.
+    pub created_from: Option<Timestamp>,
+    /// Only memories first stored at this moment or earlier.
+    pub created_until: Option<Timestamp>,
     /// Which collections.
     pub collections: CollectionFilter,
     /// Only these sections; all, if empty.
@@ -62,12 +71,17 @@ pub enum Superseded {
 }
 
 impl Filter {
-    /// Everything in a space that this reader may read, alive at that moment, superseded or not.
+    /// Everything in a space that this reader may read, of either tier, alive at that moment,
+    /// superseded or not.
     pub fn of(space: Space, reader: Reader, live_at: Timestamp) -> Self {
         Filter {
             space,
             reader,
             live_at,
+            owner: None,
+            tier: None,
+            created_from: None,
+            created_until: None,
             collections: CollectionFilter::Any,
             sections: Vec::new(),
             tags: Vec::new(),
@@ -82,6 +96,10 @@ impl Filter {
         memory.space == self.space
             && self.reader.may_read(memory.owner.as_deref(), memory.visibility)
             && memory.is_live(self.live_at)
+            && (self.owner.is_none() || self.owner == memory.owner)
+            && self.tier.is_none_or(|tier| memory.tier == tier)
+            && self.created_from.is_none_or(|from| memory.created_at >= from)
+            && self.created_until.is_none_or(|until| memory.created_at <= until)
             && self.collections.admits(memory.place.collection.as_deref())
             && (self.sections.is_empty() || self.sections.contains(&memory.place.section))
             && self.tags.iter().all(|tag| memory.tags.contains(tag))

@@ -5,10 +5,15 @@
 //! no serialisation, no SQL, no clock, no protocol, so that none of these can leak into the
 //! shape of a memory.
 
+mod audit;
+mod cache;
+mod decision;
 mod embedder;
+mod enricher;
 mod error;
 mod filter;
 mod id;
+mod job;
 pub mod limits;
 mod memory;
 mod passage;
@@ -17,15 +22,24 @@ mod search;
 mod store;
 mod time;
 mod token;
+mod unit_vector;
+mod web;
 
+pub use audit::{AuditEntry, AuditFailure, AuditQuery, AuditStore};
+pub use cache::{CacheEntry, CacheStore};
+pub use decision::{Decision, DecisionStore};
 pub use embedder::{Embedder, ModelId};
+pub use enricher::{Enricher, Enrichment, MEMORY_KINDS};
 pub use error::{Error, ErrorCode, Result};
 pub use filter::{CollectionFilter, Filter, Page, Superseded};
 pub use id::{MemoryId, Space};
-pub use memory::{Delivery, Memory, Place, Visibility};
+pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore};
+pub use memory::{Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, Thread, Tier, Visibility};
 pub use passage::{Passage, Term, Vector};
 pub use principal::{Caller, Principal, Reader, Scope, Scopes};
 pub use search::{Candidate, CandidateQuery, Candidates, QueryVector};
-pub use store::{Batch, Change, Expect, Store, StoreSize, Tally};
+pub use store::{Batch, CensusRow, Change, Expect, Store, StoreSize, Sweep, Tally, Touch, Wiped};
 pub use time::{Clock, Timestamp};
 pub use token::{Token, TokenHash, TokenStore};
+pub use unit_vector::unit_vector;
+pub use web::{WebPage, WebSearch};

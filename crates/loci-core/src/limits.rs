@@ -47,3 +47,18 @@ pub const CONNECTIONS_MAX: usize = 1_024;
 pub const SUBSCRIPTIONS_MAX: usize = 64;
 /// Resources that one subscription may name.
 pub const SUBSCRIPTION_RESOURCES_MAX: usize = 64;
+/// Messages of one call.
+pub const MESSAGES_MAX: usize = 100;
+/// Words in the summary of a memory.
+pub const SUMMARY_WORDS_MAX: usize = 100;
+/// Characters of a query that the audit log keeps.
+pub const AUDIT_QUERY_CHARACTERS_MAX: usize = 1_024;
+/// Audit entries and returns of memories that one process holds before they are written; beyond
+/// it, the call that adds one writes them itself.
+pub const BUFFERED_MAX: usize = 10_000;
+/// Bytes of a regular expression that a caller names.
+pub const PATTERN_BYTES_MAX: usize = 1_024;
+/// Bytes of the reply of a web search service.
+pub const WEB_REPLY_BYTES_MAX: usize = 1 << 20;
+/// Seconds that one request to a web search service may take.
+pub const WEB_SECONDS_MAX: u64 = 10;

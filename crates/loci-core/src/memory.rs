@@ -15,10 +15,25 @@ pub struct Memory {
     pub place: Place,
     /// What it is: `fact`, `rule`, `decision`, ...
     pub kind: String,
+    /// Its gist, where somebody or something wrote one.
+    pub summary: Option<String>,
     /// Labels, in the order given, each at most once.
     pub tags: Vec<String>,
-    /// Confidence or priority, 0 to 1.
+    /// Confidence, priority or importance, 0 to 1.
     pub weight: f64,
+    /// Whether it is durable or the working memory of a conversation.
+    pub tier: Tier,
+    /// The conversation or file that it is a part of.
+    pub thread: Option<Thread>,
+    /// The memory that it was made from.
+    pub source: Option<MemoryId>,
+    /// How far the background has come with it; none if it has nothing to do.
+    pub enrichment: Option<EnrichmentStatus>,
+    /// The memories that it is tied to, nearest first.
+    pub links: Vec<Link>,
+    /// How often it was returned. Stores keep it apart ([`Store::touch`](crate::Store::touch)); it
+    /// is ignored on writing.
+    pub access: Access,
     /// Whether a session start reads it or only a search finds it.
     pub delivery: Delivery,
     /// Who wrote it; none if the caller was anonymous.
@@ -53,6 +68,119 @@ pub struct Place {
     pub collection: Option<String>,
     /// Type, category or room within it; the kind, where the writer named none.
     pub section: String,
+}
+
+/// How long a memory is meant to last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Tier {
+    /// For good, or until it expires: what every dialect shows.
+    #[default]
+    LongTerm,
+    /// A message of a conversation: working memory, shown to those alone who ask for it.
+    ShortTerm,
+}
+
+impl Tier {
+    /// Every tier.
+    pub const ALL: [Tier; 2] = [Tier::LongTerm, Tier::ShortTerm];
+
+    /// The word for it in stores.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Tier::LongTerm => "long_term",
+            Tier::ShortTerm => "short_term",
+        }
+    }
+
+    /// The tier with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Tier::ALL.into_iter().find(|tier| tier.name() == name)
+    }
+}
+
+/// A place in something that has an order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Thread {
+    /// The conversation or file, unique among those of one owner.
+    pub name: String,
+    /// The order in it, from 0. No two short-term memories of one owner's thread have the same;
+    /// expired and softly deleted ones keep theirs until they are removed.
+    pub position: u64,
+}
+
+/// How far the background has come with a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EnrichmentStatus {
+    /// It waits for its turn.
+    Pending,
+    /// It has its importance, summary and kind.
+    Completed,
+    /// It was tried too often in vain and keeps what it has.
+    Failed,
+}
+
+impl EnrichmentStatus {
+    /// Every status.
+    pub const ALL: [EnrichmentStatus; 3] =
+        [EnrichmentStatus::Pending, EnrichmentStatus::Completed, EnrichmentStatus::Failed];
+
+    /// The word for it in replies and stores.
+    pub const fn name(self) -> &'static str {
+        match self {
+            EnrichmentStatus::Pending => "pending",
+            EnrichmentStatus::Completed => "completed",
+            EnrichmentStatus::Failed => "failed",
+        }
+    }
+
+    /// The status with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        EnrichmentStatus::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// A tie from one memory to another, which may be gone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// The other memory.
+    pub target: MemoryId,
+    /// What the tie is.
+    pub relation: Relation,
+    /// Cosine of the two when it was made.
+    pub similarity: f32,
+}
+
+/// What ties a memory to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// It says the same again.
+    Reinforces,
+    /// It is about the same.
+    RelatedTo,
+}
+
+impl Relation {
+    /// The word for it in replies and stores.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Relation::Reinforces => "reinforces",
+            Relation::RelatedTo => "related_to",
+        }
+    }
+
+    /// The relation with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Relation::Reinforces, Relation::RelatedTo].into_iter().find(|relation| relation.name() == name)
+    }
+}
+
+/// How often a memory was returned to somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Access {
+    /// How often.
+    pub count: u64,
+    /// When last; none if never.
+    pub last: Option<Timestamp>,
 }
 
 /// When a memory reaches an agent.

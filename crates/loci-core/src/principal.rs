@@ -1,6 +1,6 @@
 //! Who asks, and what that allows.
 
-use crate::{Space, Visibility};
+use crate::{Error, ErrorCode, Result, Space, Visibility};
 
 /// What a caller may do. `admin` includes the two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,6 +95,26 @@ impl Caller {
         Reader { subject: self.principal.subject.clone(), everything: self.principal.scopes.allow(Scope::Admin) }
     }
 
+    /// This caller in the part of the user whom the argument `argument` names: it reads and writes
+    /// what that user does, and no more. A subject may act for itself, an `admin` for anyone in its
+    /// space; an anonymous caller is trusted, since only a server without authentication has any.
+    ///
+    /// # Errors
+    /// `forbidden` if it is somebody else's name.
+    pub fn acting_for(&self, argument: &str, user: &str) -> Result<Caller> {
+        let Principal { subject, scopes } = &self.principal;
+        if !scopes.allow(Scope::Admin) && subject.as_deref().is_some_and(|subject| subject != user) {
+            let message = format!(
+                "`{argument}` must be the name that your token was made for; only a token with the scope `admin` acts for others"
+            );
+            return Err(Error::new(ErrorCode::Forbidden, message));
+        }
+        let allowed: Vec<Scope> =
+            [Scope::Read, Scope::Write].into_iter().filter(|scope| scopes.allow(*scope)).collect();
+        let principal = Principal { subject: Some(user.to_owned()), scopes: Scopes::of(&allowed) };
+        Ok(Caller { space: self.space.clone(), principal })
+    }
+
     /// Whether the caller may change or delete a record: its own, a common one, an ownerless one
     /// if it is anonymous, any one if it is `admin`. The scope `write` is needed besides.
     pub fn may_write(&self, owner: Option<&str>, visibility: Visibility) -> bool {
@@ -144,6 +164,24 @@ mod tests {
         for (caller, expected) in rows {
             assert_eq!(caller.reader().may_read(Some("ann"), Visibility::Private), expected);
             assert_eq!(caller.may_write(Some("ann"), Visibility::Private), expected);
+        }
+    }
+
+    #[test]
+    fn an_argument_names_nobody_but_the_caller() {
+        let ann = caller(Some("ann"), &[Scope::Read]);
+        let root = caller(Some("root"), &[Scope::Admin]);
+        let nobody = caller(None, &[Scope::Read, Scope::Write]);
+        let both = Scopes::of(&[Scope::Read, Scope::Write]);
+        let rows = [
+            (&ann, "ann", Some(Scopes::of(&[Scope::Read]))),
+            (&ann, "bob", None),
+            (&root, "bob", Some(both)),
+            (&nobody, "bob", Some(both)),
+        ];
+        for (caller, user, scopes) in rows {
+            let expected = scopes.map(|scopes| Principal { subject: Some(user.to_owned()), scopes });
+            assert_eq!(caller.acting_for("user_id", user).ok().map(|acting| acting.principal), expected);
         }
     }
 

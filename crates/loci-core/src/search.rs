@@ -42,6 +42,8 @@ pub struct Candidate {
     pub passage: u32,
     /// The memory's collection.
     pub collection: Option<Arc<str>>,
+    /// The memory that it was made from.
+    pub source: Option<MemoryId>,
     /// The memory's weight.
     pub weight: f64,
     /// When the memory's text last changed.

@@ -5,8 +5,8 @@
 //! asynchronous runtime (`docs/adr/0002-blocking-store.md`).
 
 use crate::{
-    CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Page, Passage, Reader, Result, Space, Timestamp,
-    Vector,
+    Access, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Filter, Job,
+    JobOutcome, JobStore, Memory, MemoryId, ModelId, Page, Passage, Reader, Result, Space, Tier, Timestamp, Vector,
 };
 
 /// Changes that happen together or not at all.
@@ -30,7 +30,7 @@ pub enum Change {
         /// What must be there before.
         expect: Expect,
     },
-    /// Removes a memory for good.
+    /// Removes a memory for good, with its job.
     Delete {
         /// Which one.
         id: MemoryId,
@@ -47,14 +47,37 @@ pub enum Change {
         /// One vector for each passage, in order.
         vectors: Vec<Vector>,
     },
+    /// Gives a memory a job, which must be there by then, in this batch or before, and have none.
+    Enqueue {
+        /// Which memory.
+        memory: MemoryId,
+        /// When the job is due.
+        due_at: Timestamp,
+    },
+    /// Settles a job, which must be there and not be parked. Its lease must hold: nobody else may
+    /// have leased it since, even if it has run out.
+    Settle {
+        /// The job, as it was leased.
+        job: Job,
+        /// How it ended.
+        outcome: JobOutcome,
+    },
+    /// Changes nothing; the data of this owner must not have been wiped after `since`, so that a
+    /// write which was under way does not bring any of it back.
+    NotWiped {
+        /// Whose data.
+        owner: String,
+        /// What [`Store::version`] said when the work on the batch began.
+        since: u64,
+    },
 }
 
 /// What a write relies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// No memory has the id.
+    /// No memory has the id, not even a softly deleted one.
     Absent,
-    /// The memory has this revision.
+    /// The memory has this revision and is not softly deleted.
     Revision(u64),
 }
 
@@ -69,10 +92,60 @@ pub struct Tally {
     pub memories: u64,
 }
 
+/// How many live memories an owner has of what came in as conversation: the short-term ones, and
+/// those with an enrichment status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CensusRow {
+    /// Their tier.
+    pub tier: Tier,
+    /// Their status.
+    pub enrichment: Option<EnrichmentStatus>,
+    /// How many.
+    pub memories: u64,
+}
+
+/// What a wipe removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wiped {
+    /// Memories, softly deleted and expired ones included.
+    pub memories: u64,
+    /// Cache entries, expired ones included.
+    pub cache_entries: u64,
+    /// Entries of the audit log.
+    pub audit_entries: u64,
+    /// Decisions, expired ones included.
+    pub decisions: u64,
+}
+
+/// Returns of a memory to count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touch {
+    /// The space of the memory.
+    pub space: Space,
+    /// The memory; nothing happens if it is gone.
+    pub id: MemoryId,
+    /// What to add to its count, and the moment of the last one.
+    pub access: Access,
+}
+
+/// What a sweep removes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sweep {
+    /// Memories (softly deleted or not), cache entries and decisions that have expired at this
+    /// moment.
+    pub expired_at: Timestamp,
+    /// Memories softly deleted at this moment or before.
+    pub deleted_until: Timestamp,
+    /// Entries of the audit log before this moment.
+    pub audited_before: Timestamp,
+    /// What is remembered of wipes before this moment.
+    pub wiped_before: Timestamp,
+}
+
 /// What a store holds and what it costs, for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StoreSize {
-    /// Memories in all spaces, expired ones that are not swept yet included.
+    /// Memories in all spaces, expired and softly deleted ones that are not swept yet included.
     pub memories: u64,
     /// Their passages.
     pub passages: u64,
@@ -86,13 +159,13 @@ pub struct StoreSize {
 ///
 /// Many threads and many processes may use one store at once. Every read sees all that was
 /// committed before it began, by whichever process.
-pub trait Store: Send + Sync {
+pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Sync {
     /// Makes all changes of the batch, or none. When it returns `Ok`, they are durable: on the
     /// disk, past a crash and a power cut.
     ///
     /// # Errors
-    /// `conflict` if an expectation does not hold (nothing was changed, try again from a fresh
-    /// read); `unavailable` if the store cannot be written now.
+    /// `conflict` if an expectation does not hold or a position of a [`Thread`](crate::Thread) is
+    /// taken (nothing was changed, try again from a fresh read); `unavailable` if the store cannot be written now.
     fn commit(&self, batch: Batch) -> Result<()>;
 
     /// The memories with these ids that pass the filter, all as of one moment. In the order of
@@ -102,7 +175,8 @@ pub trait Store: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>>;
 
-    /// The memory with this id, expired or not, whoever may read it: for work on nobody's behalf.
+    /// The memory with this id, expired or not, whoever may read it, unless it is softly deleted:
+    /// for work on nobody's behalf.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -136,11 +210,72 @@ pub trait Store: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>>;
 
-    /// Removes at most `limit` memories that have expired at `now`; returns how many.
+    /// Softly deletes at most `limit` of the memories that pass the filter (and have this id, if one
+    /// is given), and, with each, the memories of the same owner that were made from it and whose
+    /// enrichment is pending. Long-term ones first, so that what was made from messages and passes
+    /// as well is counted before it would go with them. No read shows a softly deleted memory, its
+    /// job is gone at once, a later sweep removes it, and its id stays taken until then. Returns how
+    /// many passed; durable when it returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    fn sweep(&self, now: Timestamp, limit: usize) -> Result<usize>;
+    fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize>;
+
+    /// The position after the last one that any memory of this owner's thread has, of those that
+    /// are not removed; 0 if there is none.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64>;
+
+    /// How often these memories were returned, in the order of the ids; 0 for one that is gone.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn accesses(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<u64>>;
+
+    /// Counts returns of memories; of their moments the latest stays. Their revisions stay, and
+    /// [`version`](Store::version) too.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    fn touch(&self, touches: &[Touch]) -> Result<()>;
+
+    /// What an owner has of conversations, in the order of [`CensusRow`]. Costs by the owner's memories, not by all.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>>;
+
+    /// Removes for good, in one transaction: the private memories of this owner, the short-term
+    /// ones and those with an enrichment status, with their jobs; the cache entries, decisions and
+    /// audit entries; and takes the owner's name off every other memory, whose revision rises by
+    /// one. Remembers the moment, and
+    /// that it happened after every change so far. Costs by the owner's data, not by all.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written. Then nothing was removed.
+    fn wipe(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Wiped>;
+
+    /// Takes the lease of that name for `holder` until `until`, if nobody else has it at `now`;
+    /// says whether it did. Extends a lease that the holder has; `until <= now` gives it back.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool>;
+
+    /// Whether [`sweep`](Store::sweep) would find anything. Only reads.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn needs_sweep(&self, sweep: &Sweep) -> Result<bool>;
+
+    /// Removes for good at most `limit` things in all, each kind in the order of its moment, a memory
+    /// with its job; returns how many. One short transaction.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize>;
 
     /// A number that grows with every change that any process commits.
     ///

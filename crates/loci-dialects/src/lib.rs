@@ -6,16 +6,18 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
+mod audit;
 pub mod mememory;
+pub mod memory_mcp;
 mod schema;
 mod tool;
 mod wire;
 
-pub use tool::{Complete, Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool};
+pub use tool::{Complete, Context, Dialect, FailureShape, Hints, Reply, Resource, Resources, Tool, TypedTool};
 pub use wire::ttl_seconds;
 
 /// Every dialect, in the order of the documentation.
-pub static DIALECTS: &[&Dialect] = &[&mememory::DIALECT];
+pub static DIALECTS: &[&Dialect] = &[&mememory::DIALECT, &memory_mcp::DIALECT];
 
 /// The dialect with that name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {

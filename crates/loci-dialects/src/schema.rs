@@ -79,22 +79,23 @@ impl Checker {
         let mut faults: Vec<String> = Vec::new();
         for fault in self.validator.iter_errors(arguments) {
             let path = fault.instance_path().to_string();
+            let path = path.trim_start_matches('/');
             match fault.kind() {
                 ValidationErrorKind::Required { property } => {
-                    let name = property.as_str().unwrap_or_default();
-                    faults.push(format!("`{name}` is missing; it must be {}", self.accepted_by(name)));
+                    let name = inside(path, property.as_str().unwrap_or_default());
+                    faults.push(format!("`{}` is missing; it must be {}", shown(&name), self.accepted_by(&name)));
                 }
                 ValidationErrorKind::AdditionalProperties { unexpected } => {
-                    faults.extend(unexpected.iter().map(|name| self.unknown(name)));
+                    faults.extend(unexpected.iter().map(|name| self.unknown(path, name)));
                 }
                 // How an object without properties refuses one; the fault does not say which.
                 ValidationErrorKind::FalseSchema => {
-                    faults.extend(arguments.as_object().into_iter().flatten().map(|(name, _)| self.unknown(name)));
+                    let names = arguments.as_object().into_iter().flatten();
+                    faults.extend(names.map(|(name, _)| self.unknown("", name)));
                 }
                 _ => {
-                    let name = path.trim_start_matches('/');
                     let sent = sent(fault.instance());
-                    faults.push(format!("`{}` must be {}, not {sent}", name.replace('/', "."), self.accepted_by(name)));
+                    faults.push(format!("`{}` must be {}, not {sent}", shown(path), self.accepted_by(path)));
                 }
             }
             faults.dedup();
@@ -105,25 +106,42 @@ impl Checker {
         if faults.is_empty() { Ok(()) } else { Err(Error::new(ErrorCode::InvalidArgument, faults.join("; "))) }
     }
 
-    fn unknown(&self, name: &str) -> String {
+    /// A name that the object at this path does not take.
+    fn unknown(&self, path: &str, name: &str) -> String {
         const NAME_CHARACTERS_MAX: usize = 64;
+        let taker = if path.is_empty() { "this tool".to_owned() } else { format!("`{}`", shown(path)) };
         let name: String = name.chars().take(NAME_CHARACTERS_MAX).collect();
-        let properties = self.schema.get("properties").and_then(Value::as_object);
+        let name = inside(path, &name);
+        let properties = self.schema_at(path).and_then(|schema| schema.get("properties")?.as_object());
         let known: Vec<_> = properties.into_iter().flat_map(|properties| properties.keys()).cloned().collect();
         if known.is_empty() {
-            return format!("`{name}` is not an argument; this tool takes none");
+            return format!("`{}` is not an argument; {taker} takes none", shown(&name));
         }
-        format!("`{name}` is not an argument; this tool takes {}", known.join(", "))
+        format!("`{}` is not an argument; {taker} takes {}", shown(&name), known.join(", "))
     }
 
     /// What the argument at this path accepts, in words.
     fn accepted_by(&self, path: &str) -> String {
+        self.schema_at(path).map_or_else(|| "of another form".to_owned(), accepted)
+    }
+
+    fn schema_at(&self, path: &str) -> Option<&Value> {
         fn step<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
             let items = schema.get("items").filter(|_| name.parse::<usize>().is_ok());
             items.or_else(|| schema.get("properties")?.get(name))
         }
-        path.split('/').try_fold(&self.schema, step).map_or_else(|| "of another form".to_owned(), accepted)
+        path.split('/').filter(|name| !name.is_empty()).try_fold(&self.schema, step)
     }
+}
+
+/// The path of a property of the object at this path.
+fn inside(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
+}
+
+/// A path as callers read it.
+fn shown(path: &str) -> String {
+    path.replace('/', ".")
 }
 
 /// What a schema accepts, in words.

@@ -3,12 +3,13 @@
 use std::sync::OnceLock;
 
 use loci_core::{Caller, Error, ErrorCode, Result, Scope};
-use loci_engine::Engine;
+use loci_engine::{Engine, check};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::audit::BegunCall;
 use crate::schema::{self, Checker};
 
 /// Everything a call has to work with.
@@ -16,7 +17,8 @@ use crate::schema::{self, Checker};
 pub struct Context<'a> {
     /// The memory.
     pub engine: &'a Engine,
-    /// Who calls, as the transport says.
+    /// Who calls, as the transport says; for a tool of a dialect with a
+    /// [`user_argument`](Dialect::user_argument), that user with what the caller may do.
     pub caller: &'a Caller,
 }
 
@@ -94,6 +96,8 @@ pub trait TypedTool {
     const SCOPE: Scope;
     /// What a host may assume.
     const HINTS: Hints;
+    /// What kind of thing it does, for the audit log: `memory:write`, `search`, ...
+    const OPERATION: &'static str;
     /// The arguments. Doc comments become the tool's description and those of its arguments.
     type Arguments: DeserializeOwned + JsonSchema;
     /// The shape of `structuredContent`.
@@ -116,6 +120,8 @@ pub struct Tool {
     pub scope: Scope,
     /// What a host may assume.
     pub hints: Hints,
+    /// What kind of thing it does, for the audit log.
+    pub operation: &'static str,
     input: fn() -> Value,
     output: fn() -> Value,
     run: fn(Context<'_>, Value) -> Result<Reply>,
@@ -130,6 +136,7 @@ impl Tool {
             title: T::TITLE,
             scope: T::SCOPE,
             hints: T::HINTS,
+            operation: T::OPERATION,
             input: schema::input_of::<T::Arguments>,
             output: schema::output_of::<T::Output>,
             run: |context, arguments| {
@@ -166,25 +173,26 @@ impl Tool {
         (self.output)()
     }
 
-    /// Checks the caller's scope and the arguments against the schema, then does it.
-    ///
-    /// # Errors
-    /// `forbidden` without the scope; `invalid_argument`, naming the argument, if one is missing,
-    /// unknown, ill-typed or out of range; else what the tool refuses.
-    pub fn call(&self, context: Context<'_>, arguments: Map<String, Value>) -> Result<Reply> {
+    /// Checks the caller's scope, and the arguments against the schema.
+    fn check(&self, context: Context<'_>, arguments: &Value) -> Result<()> {
         context.require(self.scope, self.name)?;
-        // Hosts that know no optional arguments send null for the ones left out.
-        let arguments = arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
-        let arguments = Value::Object(arguments);
         let checker = if let Some(checker) = self.checker.get() {
             checker
         } else {
             let checker = Checker::new((self.input)())?;
             self.checker.get_or_init(|| checker)
         };
-        checker.check(&arguments)?;
-        (self.run)(context, arguments)
+        checker.check(arguments)
     }
+}
+
+/// How a dialect says that a call failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureShape {
+    /// `{"error": {"code": ..., "message": ...}}`.
+    Nested,
+    /// `{"error": message, "error_code": code}`.
+    Flat,
 }
 
 /// A dialect: its names, its tools in the order of its list, its resources.
@@ -196,6 +204,10 @@ pub struct Dialect {
     /// What a host tells its model about the server; the key sentence first (hosts cut at 2,048
     /// characters).
     pub instructions: &'static str,
+    /// What its failures look like.
+    pub failure_shape: FailureShape,
+    /// The argument by which every tool names the user for whom it acts, if the dialect has one.
+    pub user_argument: Option<&'static str>,
     /// Its tools, in a fixed order.
     pub tools: &'static [Tool],
     /// Its resources, if it has any.
@@ -208,13 +220,56 @@ impl Dialect {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
+    /// Calls a tool of this dialect: checks the caller's scope, the arguments against the schema and
+    /// whether the caller may act for the user that they name, does it, and notes the call in the
+    /// audit log, however it ended.
+    ///
+    /// # Errors
+    /// `forbidden` without the scope, or for somebody else's name; `invalid_argument`, naming the
+    /// argument, if one is missing, unknown, ill-typed or out of range; else what the tool refuses.
+    pub fn call(&self, tool: &Tool, context: Context<'_>, arguments: Map<String, Value>) -> Result<Reply> {
+        let arguments = without_nulls(Value::Object(arguments));
+        let (caller, may_act) = match self.acting(context.caller, &arguments) {
+            Ok(caller) => (caller, Ok(())),
+            Err(error) => (context.caller.clone(), Err(error)),
+        };
+        let context = Context { caller: &caller, ..context };
+        let begun = BegunCall::of(self, tool, context, &arguments);
+        let outcome = tool.check(context, &arguments).and(may_act).and_then(|()| (tool.run)(context, arguments));
+        begun.end(context.engine, &outcome);
+        outcome
+    }
+
+    /// Who acts: the user whom the arguments name, where the dialect has such an argument. Where it
+    /// is missing or no string, the schema refuses the call.
+    fn acting(&self, caller: &Caller, arguments: &Value) -> Result<Caller> {
+        let named = self.user_argument.and_then(|argument| Some((argument, arguments.get(argument)?.as_str()?)));
+        let Some((argument, user)) = named else { return Ok(caller.clone()) };
+        check::name(argument, user)?;
+        caller.acting_for(argument, user)
+    }
+
     /// A failure in this dialect's shape. Its text is the message.
     pub fn failure(&self, error: &Error) -> Reply {
-        Reply {
-            text: error.message.clone(),
-            structured: json!({"error": {"code": error.code.name(), "message": error.message}}),
-            notice: None,
+        let (code, message) = (error.code.name(), &error.message);
+        let structured = match self.failure_shape {
+            FailureShape::Nested => json!({"error": {"code": code, "message": message}}),
+            FailureShape::Flat => json!({"error": message, "error_code": code}),
+        };
+        Reply { text: message.clone(), structured, notice: None }
+    }
+}
+
+/// Arguments as if only those had been sent that say something: hosts that know no optional
+/// arguments send null for the ones left out.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let said = fields.into_iter().filter(|(_, value)| !value.is_null());
+            said.map(|(name, value)| (name, without_nulls(value))).collect()
         }
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        other => other,
     }
 }
 

@@ -13,6 +13,17 @@ pub fn rfc3339(moment: Timestamp) -> String {
         .map_or_else(|_| moment.microseconds().to_string(), |moment| moment.to_string())
 }
 
+/// ISO 8601 in UTC without zone, with as many digits of the second as it has.
+pub fn iso8601(moment: Timestamp) -> String {
+    rfc3339(moment).trim_end_matches('Z').to_owned()
+}
+
+/// A number with that many digits after the point.
+pub fn rounded(number: f64, digits: i32) -> f64 {
+    let scale = 10f64.powi(digits);
+    (number * scale).round() / scale
+}
+
 /// A whole number of at least `MIN`. A count clamps to its maximum, so the schema has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whole<const MIN: u64>(pub usize);
@@ -191,5 +202,7 @@ mod tests {
     fn moments_are_utc() {
         assert_eq!(rfc3339(Timestamp::from_microseconds(1_742_034_600_000_000)), "2025-03-15T10:30:00Z");
         assert_eq!(rfc3339(Timestamp::from_microseconds(1_500_000)), "1970-01-01T00:00:01.5Z");
+        assert_eq!(iso8601(Timestamp::from_microseconds(1_742_034_600_000_000)), "2025-03-15T10:30:00");
+        assert_eq!(iso8601(Timestamp::from_microseconds(1_500_000)), "1970-01-01T00:00:01.5");
     }
 }

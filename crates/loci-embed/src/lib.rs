@@ -1,23 +1,20 @@
-//! Embedding models behind [`loci_core::Embedder`]: all-MiniLM-L6-v2 compiled into the binary
-//! (or an ONNX model of the same kind in a folder), and any OpenAI-compatible endpoint.
+//! Embedding models that run in this process, behind [`loci_core::Embedder`]: all-MiniLM-L6-v2
+//! compiled into the binary, or an ONNX model of the same kind in a folder.
 //!
 //! The local model runs one text at a time on one core: its int8 kernels scale activations by
 //! the largest value of the whole input, so in a batch a text's vector would depend on its
 //! neighbours. Alone it depends on nothing but the text, nothing is padded, and many texts
 //! still keep every core busy, one each.
 //!
-//! This crate never knows about stores, the engine or MCP.
+//! This crate never knows about the network, stores, the engine or MCP.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that fails may panic"))]
 
 mod cores;
-mod http;
 mod local;
 mod network;
 mod no_model;
-mod unit_vector;
 mod word_pieces;
 
-pub use http::{HttpModel, HttpModelOptions};
 pub use local::LocalModel;
 pub use no_model::NoModel;

@@ -6,7 +6,7 @@ use rten::{Model, ModelOptions, NodeId, RunOptions, ValueOrView};
 use rten_tensor::NdTensor;
 
 use crate::cores::Core;
-use crate::unit_vector::unit_vector;
+use loci_core::unit_vector;
 
 /// Where the bytes of a graph are.
 pub(crate) enum GraphBytes {

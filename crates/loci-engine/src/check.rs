@@ -1,8 +1,8 @@
-//! Limits of arguments, the same for every operation. `argument` is the name that the caller knows
-//! the value by.
+//! What every operation asks of its arguments and callers. `argument` is the name that the caller
+//! knows the value by.
 
 use loci_core::limits::{CONTENT_BYTES_MAX, NAME_CHARACTERS_MAX, QUERY_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX};
-use loci_core::{Error, ErrorCode, Result};
+use loci_core::{Caller, Error, ErrorCode, Result, Scope};
 
 /// Content: not blank, no NUL, at most 1 MiB.
 ///
@@ -53,6 +53,26 @@ pub fn tags(argument: &str, tags: &[String]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The name under which the caller owns what is kept for one user alone.
+///
+/// # Errors
+/// `forbidden` to an anonymous caller.
+pub(crate) fn subject(caller: &Caller) -> Result<&str> {
+    let message = "this is kept for one user alone, and the caller has no name; give a token or a user";
+    caller.principal.subject.as_deref().ok_or_else(|| Error::new(ErrorCode::Forbidden, message))
+}
+
+/// As [`subject`], for what deletes.
+///
+/// # Errors
+/// `forbidden` to an anonymous caller or without the scope `write`.
+pub(crate) fn deleting_subject(caller: &Caller) -> Result<&str> {
+    if !caller.principal.scopes.allow(Scope::Write) {
+        return Err(Error::new(ErrorCode::Forbidden, "deleting needs a token with the scope `write`"));
+    }
+    subject(caller)
 }
 
 fn text(argument: &str, text: &str, bytes_max: usize) -> Result<()> {

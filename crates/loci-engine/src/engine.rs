@@ -1,14 +1,17 @@
 //! The engine: concrete parts behind the seams of `loci-core`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    Caller, Clock, CollectionFilter, Embedder, Error, ErrorCode, Filter, Memory, MemoryId, Passage, QueryVector,
-    Result, Store, StoreSize, Term, Timestamp, Vector,
+    Caller, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Memory, MemoryId, Passage,
+    QueryVector, Result, Store, StoreSize, Term, Tier, Timestamp, Vector, WebSearch,
 };
 use loci_search::{analysis, passages::passages};
+
+use crate::Policy;
+use crate::audit::Buffers;
+use crate::background::{Bell, Rounds};
 
 /// How searches find candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,10 +31,15 @@ pub struct Engine {
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) search_mode: SearchMode,
+    pub(crate) policy: Policy,
+    /// What judges memories before the local rules do.
+    pub(crate) enricher: Option<Arc<dyn Enricher>>,
+    pub(crate) web_search: Option<Arc<dyn WebSearch>>,
     pub(crate) locks: Locks,
-    /// How many memories without embedding the next round of maintenance passes over, because the
-    /// model refused them.
-    pub(crate) refused: AtomicUsize,
+    pub(crate) to_write: Bell,
+    pub(crate) to_enrich: Bell,
+    pub(crate) buffers: Buffers,
+    pub(crate) rounds: Rounds,
 }
 
 impl Engine {
@@ -42,7 +50,54 @@ impl Engine {
         clock: Arc<dyn Clock>,
         search_mode: SearchMode,
     ) -> Self {
-        Engine { store, embedder, clock, search_mode, locks: Locks::default(), refused: AtomicUsize::new(0) }
+        Engine {
+            store,
+            embedder,
+            clock,
+            search_mode,
+            policy: Policy::default(),
+            enricher: None,
+            web_search: None,
+            locks: Locks::default(),
+            to_write: Bell::default(),
+            to_enrich: Bell::default(),
+            buffers: Buffers::default(),
+            rounds: Rounds::default(),
+        }
+    }
+
+    /// The same engine with this policy.
+    #[must_use]
+    pub fn with_policy(self, policy: Policy) -> Self {
+        Engine { policy, ..self }
+    }
+
+    /// The same engine with something that judges memories before the local rules do; these still
+    /// serve when it fails.
+    #[must_use]
+    pub fn with_enricher(self, enricher: Arc<dyn Enricher>) -> Self {
+        Engine { enricher: Some(enricher), ..self }
+    }
+
+    /// The same engine with a web search.
+    #[must_use]
+    pub fn with_web_search(self, web_search: Arc<dyn WebSearch>) -> Self {
+        Engine { web_search: Some(web_search), ..self }
+    }
+
+    /// What the installation decides for itself.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Rings when there is something for [`flush`](Engine::flush) to write.
+    pub fn to_write(&self) -> &Bell {
+        &self.to_write
+    }
+
+    /// Rings when there is a job for [`enrich`](Engine::enrich).
+    pub fn to_enrich(&self) -> &Bell {
+        &self.to_enrich
     }
 
     /// The moment now, by the engine's clock.
@@ -66,10 +121,11 @@ impl Engine {
         self.store.size()
     }
 
-    /// The filter that every read by this caller begins with.
+    /// The filter that every read by this caller begins with. Messages of conversations pass only
+    /// where somebody asks for them.
     pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
         let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
-        Filter { collections, ..filter }
+        Filter { collections, tier: Some(Tier::LongTerm), ..filter }
     }
 
     /// The live memory with this id, if the caller may read it.
@@ -104,13 +160,19 @@ impl Engine {
     /// Gives every passage its vector; returns them unquantised, too.
     pub(crate) fn embed(&self, content: &str, passages: &mut [Passage]) -> Result<Vec<QueryVector>> {
         let texts: Vec<&str> = passages.iter().map(|passage| &content[passage.range.clone()]).collect();
-        let vectors = self.embedder.embed(&texts)?;
-        let model = self.embedder.model();
-        if vectors.len() != passages.len() {
-            return Err(Error::internal(format!("the model {model} returned a wrong number of vectors")));
-        }
+        let vectors = self.vectors(&texts)?;
         for (passage, vector) in passages.iter_mut().zip(&vectors) {
-            passage.vector = Some(self.quantised(vector));
+            passage.vector = Some(self.quantised(&vector.values));
+        }
+        Ok(vectors)
+    }
+
+    /// One vector for each text.
+    pub(crate) fn vectors(&self, texts: &[&str]) -> Result<Vec<QueryVector>> {
+        let vectors = self.embedder.embed(texts)?;
+        let model = self.embedder.model();
+        if vectors.len() != texts.len() {
+            return Err(Error::internal(format!("the model {model} returned a wrong number of vectors")));
         }
         Ok(vectors.into_iter().map(|values| QueryVector { model: model.clone(), values }).collect())
     }
@@ -124,12 +186,12 @@ impl Engine {
     }
 }
 
-/// Mutual exclusion of the changes of one memory within this process. Writers of one memory would
-/// otherwise share a commit, where all but one fail and try again.
+/// Mutual exclusion, within this process, of the changes of one thing: a memory, a conversation.
+/// Its writers would otherwise share a commit, where all but one fail and try again.
 #[derive(Debug)]
 pub(crate) struct Locks([Mutex<()>; LOCKS]);
 
-/// Memories whose ids share a lock wait for each other without need, seldom enough.
+/// Things that share a lock wait for each other without need, seldom enough.
 const LOCKS: usize = 64;
 
 impl Default for Locks {
@@ -139,15 +201,19 @@ impl Default for Locks {
 }
 
 impl Locks {
-    /// Repeats a read-change-write of this memory until no other process came between. Every
-    /// failed attempt is another's success, so the number of attempts need only exceed that of the
-    /// processes which write one memory at once.
-    pub(crate) fn change<T>(&self, id: &MemoryId, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
-        const ATTEMPTS_MAX: usize = 100;
+    /// The lock of whatever has this key. Nobody takes a second one while holding it.
+    pub(crate) fn lock(&self, key: &impl Hash) -> MutexGuard<'_, ()> {
         let mut hasher = DefaultHasher::new();
-        id.hash(&mut hasher);
-        let lock = &self.0[hasher.finish() as usize % LOCKS];
-        let _exclusive = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        key.hash(&mut hasher);
+        self.0[hasher.finish() as usize % LOCKS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Repeats a read-change-write of whatever has this key until no other process came between.
+    /// Every failed attempt is another's success, so the number of attempts need only exceed that
+    /// of the processes which write one thing at once.
+    pub(crate) fn change<T>(&self, key: &impl Hash, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+        const ATTEMPTS_MAX: usize = 100;
+        let _exclusive = self.lock(key);
         for _ in 1..ATTEMPTS_MAX {
             match attempt() {
                 Err(error) if error.code == ErrorCode::Conflict => {}

@@ -6,14 +6,24 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
+mod audit;
+mod background;
 pub mod check;
 mod engine;
+mod enrichment;
 mod ops;
+mod policy;
 pub mod tokens;
 
+pub use background::Bell;
 pub use engine::{Engine, SearchMode};
+pub use enrichment::LocalEnricher;
+pub use ops::answers::CachedAnswer;
 pub use ops::bootstrap::Bootstrap;
+pub use ops::converse::{Conversation, Conversed, Message, Role};
+pub use ops::discard::Discard;
 pub use ops::list::List;
 pub use ops::maintain::Maintained;
 pub use ops::recall::{Hit, Recall, Recalled, Signals};
 pub use ops::remember::{Embedding, Remember, Remembered, Similar, SimilarQuery};
+pub use policy::{FusionWeights, Policy, RankingWeights};

@@ -117,6 +117,18 @@ pub fn query_terms(query: &str) -> Vec<String> {
     all.into_iter().filter(|(_, is_stop_word)| !has_topic || !is_stop_word).map(|(term, _)| term).collect()
 }
 
+/// The words of a text (Unicode Annex 29) with the bytes at which they begin. Of scripts that put no
+/// spaces between words, most characters count as a word.
+pub fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.unicode_word_indices()
+}
+
+/// The sentences of a text (Unicode Annex 29) without the blanks around them; the end of a line ends
+/// one, too.
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split_sentence_bounds().map(str::trim).filter(|sentence| !sentence.is_empty())
+}
+
 /// Calls `emit` with each term of the text and whether it is a stop word.
 fn analyse(text: &str, emit: &mut impl FnMut(String, bool)) {
     // Folding can leave nothing of a word that is all diacritics.

@@ -225,7 +225,7 @@ impl ServerHandler for DialectHandler {
             &share,
             kind,
             |reply: &Reply| reply.text.len(),
-            move |engine| tool.call(Context { engine, caller: &caller }, arguments),
+            move |engine| dialect.call(tool, Context { engine, caller: &caller }, arguments),
         );
         let (mut reply, failed) = match unless_cancelled(&context, call).await {
             Ok(reply) => (reply, false),

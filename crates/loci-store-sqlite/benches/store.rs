@@ -14,15 +14,20 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loci_core::{CandidateQuery, Filter, Memory, ModelId, Passage, QueryVector, Store, Superseded, Term};
+use loci_core::{
+    AuditEntry, AuditStore, Batch, CandidateQuery, Filter, Memory, ModelId, Passage, QueryVector, Space, Store,
+    Superseded, Sweep, Term, Timestamp,
+};
 use loci_store_sqlite::{Options, SqliteStore};
-use loci_testkit::contract::{filter, memory, put, reader};
+use loci_testkit::contract::{filter, memory, put, reader, sweep_of_expired};
 use loci_testkit::{Random, quantise};
 
 const COMMITS: usize = 2_000;
 const WRITERS: usize = 16;
 const MEMORIES: usize = 10_000;
 const SEARCHES: usize = 500;
+const SWEPT: usize = 5_000;
+const SWEEP_BATCHES: [usize; 4] = [16, 32, 64, 256];
 const DIMENSIONS: usize = 384;
 const VOCABULARY: usize = 8_000;
 
@@ -34,6 +39,9 @@ fn main() {
     let mut random = Random::new(1);
     writes(folder.path(), &mut random);
     searches(&folder.path().join("search"), &mut random);
+    for batch in SWEEP_BATCHES {
+        sweeps(&folder.path().join(format!("sweep{batch}")), batch, &mut random);
+    }
 }
 
 fn report(what: &str, value: impl Display) {
@@ -76,18 +84,71 @@ fn writes(folder: &Path, random: &mut Random) {
     report("16 writers to one", format!("{:.1}", many / rate(&one)));
 }
 
+/// The longest that somebody's write waits while memories and entries of the audit log are swept.
+fn sweeps(folder: &Path, batch: usize, random: &mut Random) {
+    let store = SqliteStore::open(folder, Options::default()).unwrap();
+    let now = filter().live_at;
+    fill(&store, SWEPT, Some(now), random);
+    let entry = AuditEntry {
+        space: Space::default(),
+        at: now,
+        user: Some("ann".to_owned()),
+        dialect: "dialect".to_owned(),
+        tool: "recall".to_owned(),
+        operation: "memory:read".to_owned(),
+        duration_microseconds: 1,
+        query: Some("a query of some words".to_owned()),
+        results: Some(1),
+        failure: None,
+    };
+    store.append_audit(&vec![entry; SWEPT]).unwrap();
+    let sweep = Sweep { audited_before: now.plus_seconds(1), ..sweep_of_expired(now) };
+    let mut batches: Vec<_> = (0..COMMITS).map(|number| example(&format!("put-{number}"), random)).collect();
+    let mut write = || {
+        let (memory, passage) = batches.pop().unwrap();
+        store.commit(put(&memory, vec![passage])).unwrap();
+    };
+    let alone = timed(COMMITS / 4, &mut write);
+    let start = Instant::now();
+    let (beside, seconds) = thread::scope(|scope| {
+        let sweeper = scope.spawn(|| {
+            while store.sweep(&sweep, batch).unwrap() == batch {}
+            start.elapsed().as_secs_f64()
+        });
+        let mut beside = Vec::new();
+        while !sweeper.is_finished() {
+            beside.extend(timed(1, &mut write));
+        }
+        beside.sort();
+        (beside, sweeper.join().unwrap())
+    });
+    let line = |times: &[Duration]| {
+        format!("{:.3} / {:.3} / {:.3}", percentile(times, 50), percentile(times, 99), percentile(times, 100))
+    };
+    report("a write alone: p50 / p99 / longest ms", line(&alone));
+    report(&format!("beside a sweep in batches of {batch}: p50 / p99 / longest ms"), line(&beside));
+    report("  things swept per second", format!("{:.0}", 2.0 * SWEPT as f64 / seconds));
+}
+
+/// Stores that many memories, in batches of 100; returns the bytes of their texts.
+fn fill(store: &SqliteStore, memories: usize, expires_at: Option<Timestamp>, random: &mut Random) -> usize {
+    let mut content_bytes = 0;
+    for block in 0..memories / 100 {
+        let mut changes = Vec::new();
+        for number in 0..100 {
+            let (memory, passage) = example(&format!("{block:04}-{number:04}"), random);
+            content_bytes += memory.content.len();
+            changes.extend(put(&Memory { expires_at, ..memory }, vec![passage]).changes);
+        }
+        store.commit(Batch { space: Space::default(), changes }).unwrap();
+    }
+    content_bytes
+}
+
 fn searches(folder: &Path, random: &mut Random) {
     let store = SqliteStore::open(folder, Options::default()).unwrap();
-    let mut content_bytes = 0;
     let start = Instant::now();
-    for block in 0..MEMORIES / 100 {
-        let examples: Vec<_> = (0..100).map(|number| example(&format!("{block:04}-{number:04}"), random)).collect();
-        content_bytes += examples.iter().map(|(memory, _)| memory.content.len()).sum::<usize>();
-        let mut changes = examples.iter().flat_map(|(memory, passage)| put(memory, vec![passage.clone()]).changes);
-        let mut batch = put(&examples[0].0, Vec::new());
-        batch.changes = changes.by_ref().collect();
-        store.commit(batch).unwrap();
-    }
+    let content_bytes = fill(&store, MEMORIES, None, random);
     report("bulk: memories per second", format!("{:.0}", MEMORIES as f64 / start.elapsed().as_secs_f64()));
     drop(store);
     let start = Instant::now();

@@ -71,16 +71,18 @@ impl Cache {
         if data_version == follower.data_version {
             return Ok(());
         }
-        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         let snapshot = follower.connection.unchecked_transaction()?;
         let newest = read::version(&snapshot)?;
-        let changed = changed_since(&snapshot, follower.change, newest)?;
-        if let Some(rows) = changed {
-            apply(&snapshot, &mut index, &rows)?;
-        } else {
-            let start = Instant::now();
-            *index = load(&snapshot)?;
-            tracing::debug!(milliseconds = start.elapsed().as_millis(), bytes = index.bytes(), "loaded the index");
+        // Most of what is written besides memories changes nothing here, and holds no search up.
+        if newest != follower.change {
+            let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+            if let Some(rows) = changed_since(&snapshot, follower.change, newest)? {
+                apply(&snapshot, &mut index, &rows)?;
+            } else {
+                let start = Instant::now();
+                *index = load(&snapshot)?;
+                tracing::debug!(milliseconds = start.elapsed().as_millis(), bytes = index.bytes(), "loaded the index");
+            }
         }
         snapshot.finish()?;
         follower.data_version = data_version;
@@ -114,7 +116,8 @@ fn changed_since(connection: &Connection, known: i64, newest: i64) -> Result<Opt
 fn load(connection: &Connection) -> Result<Index> {
     let mut index = Index::default();
     add_models(connection, &mut index)?;
-    let mut statement = connection.prepare(&format!("SELECT {COLUMNS}, m.row FROM memory AS m ORDER BY m.row"))?;
+    let sql = format!("SELECT {COLUMNS}, m.row FROM memory AS m WHERE m.deleted_at IS NULL ORDER BY m.row");
+    let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         index.insert(row.get(NEXT_COLUMN)?, &read_memory(row)?);
@@ -132,7 +135,7 @@ fn load(connection: &Connection) -> Result<Index> {
 /// Reads the memories of these rows again.
 fn apply(connection: &Connection, index: &mut Index, changed: &[i64]) -> Result<()> {
     add_models(connection, index)?;
-    let memory = format!("SELECT {COLUMNS} FROM memory AS m WHERE m.row = ?1");
+    let memory = format!("SELECT {COLUMNS} FROM memory AS m WHERE m.row = ?1 AND m.deleted_at IS NULL");
     let mut memory = connection.prepare_cached(&memory)?;
     let passages = format!("SELECT {PASSAGE_COLUMNS} FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row");
     let mut passages = connection.prepare_cached(&passages)?;

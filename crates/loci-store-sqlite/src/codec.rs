@@ -1,6 +1,6 @@
-//! Bytes on disk: the terms and the vector of a passage, and lists of names.
+//! Bytes on disk: the terms and the vector of a passage, and lists of names and links.
 
-use loci_core::{Error, Term};
+use loci_core::{Error, Link, MemoryId, Relation, Term};
 
 use crate::failure::damaged;
 
@@ -74,6 +74,22 @@ pub(crate) fn decode_names(json: &str) -> Result<Vec<String>, Error> {
     serde_json::from_str(json).map_err(|_| damaged())
 }
 
+/// Links as a JSON array of target, relation and similarity.
+pub(crate) fn encode_links(links: &[Link]) -> String {
+    let link = |link: &Link| serde_json::json!([link.target.as_str(), link.relation.name(), link.similarity]);
+    links.iter().map(link).collect::<serde_json::Value>().to_string()
+}
+
+/// The links in such an array.
+pub(crate) fn decode_links(json: &str) -> Result<Vec<Link>, Error> {
+    let links: Vec<(String, String, f64)> = serde_json::from_str(json).map_err(|_| damaged())?;
+    let link = |(target, relation, similarity): (String, String, f64)| {
+        let relation = Relation::from_name(&relation).ok_or_else(damaged)?;
+        Ok(Link { target: MemoryId::new(target), relation, similarity: similarity as f32 })
+    };
+    links.into_iter().map(link).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -103,10 +119,27 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn links_come_back(similarities in proptest::collection::vec(-1.0_f32..=1.0, 0..5)) {
+            let relation = |number: usize| if number.is_multiple_of(2) { Relation::Reinforces } else { Relation::RelatedTo };
+            let links: Vec<Link> = similarities
+                .into_iter()
+                .enumerate()
+                .map(|(number, similarity)| {
+                    let target = MemoryId::new(format!("a\"{number}"));
+                    Link { target, relation: relation(number), similarity }
+                })
+                .collect();
+            prop_assert_eq!(decode_links(&encode_links(&links)).unwrap(), links);
+        }
+    }
+
     #[test]
     fn names_come_back() {
         let names = ["a\"b".to_owned(), "\0".to_owned(), String::new(), "日本".to_owned()];
         assert_eq!(decode_names(&encode_names(&names)).unwrap(), names);
         assert!(decode_names("{}").is_err());
+        assert!(decode_links(r#"[["a", "unheard of", 0.5]]"#).is_err());
     }
 }

@@ -18,7 +18,7 @@ const SETTINGS: &str = "PRAGMA synchronous = FULL;
     PRAGMA journal_size_limit = 16777216;
     PRAGMA trusted_schema = OFF;";
 /// Statements that a connection keeps prepared.
-const STATEMENTS_CACHED: usize = 48;
+const STATEMENTS_CACHED: usize = 64;
 /// Connections that wait for the next read. More are opened while more threads read at once.
 const READERS_IDLE_MAX: usize = 4;
 

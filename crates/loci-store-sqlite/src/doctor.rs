@@ -1,14 +1,14 @@
 //! Looking for damage.
 
-use loci_core::Error;
+use loci_core::{AuditQuery, Error};
 use rusqlite::Connection;
 use rusqlite::types::FromSqlError;
 
 use crate::codec::decode_terms;
 use crate::failure::{Failure, Result, damaged};
 use crate::read::POSITION_BITS;
-use crate::row::{COLUMNS, NEXT_COLUMN, read_memory};
-use crate::{schema, tokens};
+use crate::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
+use crate::{answers, audit, schema, tokens};
 
 /// What is wrong with the database, in words; empty if nothing is. Reads all of it.
 pub(crate) fn check(connection: &Connection) -> Result<Vec<String>> {
@@ -22,7 +22,14 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<String>> {
 }
 
 fn records(connection: &Connection, findings: &mut Vec<String>) -> Result<()> {
-    for (what, read) in [("memories", memories as Reading), ("passages", passages), ("tokens", read_tokens)] {
+    for (what, read) in [
+        ("memories", memories as Reading),
+        ("passages", passages),
+        ("tokens", read_tokens),
+        ("cached answers", cached_answers),
+        ("decisions", decisions),
+        ("audit entries", audit_entries),
+    ] {
         let mut whole = 0;
         if let Some(problem) = damage(read(connection, &mut whole))? {
             findings.push(format!("the {what} stop reading after {whole}: {problem}"));
@@ -100,8 +107,12 @@ fn references(connection: &Connection, findings: &mut Vec<String>) -> Result<()>
         ("passages without a memory", format!("passage WHERE row >> {POSITION_BITS} NOT IN (SELECT row FROM memory)")),
         (
             "vectors of an unknown model",
-            "passage WHERE model IS NOT NULL AND model NOT IN (SELECT row FROM model)".to_owned(),
+            "(SELECT model FROM passage UNION ALL SELECT model FROM cache_entry) \
+             WHERE model IS NOT NULL AND model NOT IN (SELECT row FROM model)"
+                .to_owned(),
         ),
+        ("jobs without a memory", "job WHERE memory NOT IN (SELECT row FROM memory)".to_owned()),
+        ("counts of returns without a memory", "access WHERE memory NOT IN (SELECT row FROM memory)".to_owned()),
     ];
     for (what, condition) in counts {
         let mut count: i64 = 0;
@@ -119,12 +130,11 @@ fn references(connection: &Connection, findings: &mut Vec<String>) -> Result<()>
 }
 
 fn memories(connection: &Connection, whole: &mut usize) -> Result<()> {
-    let sql = format!("SELECT {COLUMNS}, c.text FROM memory AS m JOIN content AS c ON c.memory = m.row ORDER BY m.row");
+    let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} ORDER BY m.row");
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        read_memory(row)?;
-        row.get_ref(NEXT_COLUMN)?.as_str().map_err(unreadable)?;
+        read_whole(row)?;
         *whole += 1;
     }
     Ok(())
@@ -147,6 +157,36 @@ fn passages(connection: &Connection, whole: &mut usize) -> Result<()> {
 fn read_tokens(connection: &Connection, whole: &mut usize) -> Result<()> {
     *whole = tokens::all(connection)?.len();
     Ok(())
+}
+
+fn cached_answers(connection: &Connection, whole: &mut usize) -> Result<()> {
+    let mut statement = connection.prepare(answers::ENTRIES)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        answers::read_entry(row)?;
+        *whole += 1;
+    }
+    Ok(())
+}
+
+fn decisions(connection: &Connection, whole: &mut usize) -> Result<()> {
+    let mut statement = connection.prepare("SELECT space, owner, key, value FROM decision")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        (0..4).try_for_each(|column| row.get_ref(column)?.as_str().map(|_| ()).map_err(unreadable))?;
+        *whole += 1;
+    }
+    Ok(())
+}
+
+fn audit_entries(connection: &Connection, whole: &mut usize) -> Result<()> {
+    let mut query = AuditQuery { after: Some(0), limit: 1_000, ..AuditQuery::default() };
+    loop {
+        let entries = audit::read(connection, &query)?;
+        let Some((number, _)) = entries.last() else { return Ok(()) };
+        query.after = Some(*number);
+        *whole += entries.len();
+    }
 }
 
 fn unreadable(_: FromSqlError) -> Failure {
@@ -181,6 +221,29 @@ mod tests {
             ("UPDATE passage SET terms = x'01'", "passages stop reading after 0"),
             ("UPDATE passage SET model = 7, vector = x'00', scale = 1", "1 vectors of an unknown model"),
             ("DELETE FROM content", "1 memories without content"),
+            ("INSERT INTO job (memory, attempts) VALUES (7, 1)", "1 jobs without a memory"),
+            ("INSERT INTO access (memory, count) VALUES (7, 1)", "1 counts of returns without a memory"),
+            ("UPDATE memory SET links = '[1]'", "memories stop reading after 0"),
+            (
+                "INSERT INTO cache_entry (space, id, owner, created_at, expires_at, query, model, scale, vector, response)
+                    VALUES ('main', 'a', 'ann', 0, 1, 'q', 7, 1, x'00', 'r')",
+                "1 vectors of an unknown model",
+            ),
+            (
+                "INSERT INTO cache_entry (space, id, owner, created_at, expires_at, query, response)
+                    VALUES ('', 'a', 'ann', 0, 1, 'q', 'r')",
+                "cached answers stop reading after 0",
+            ),
+            (
+                "INSERT INTO decision (space, owner, key, value, created_at, updated_at)
+                    VALUES ('main', 'ann', 'k', CAST(x'ff' AS TEXT), 0, 0)",
+                "decisions stop reading after 0",
+            ),
+            (
+                "INSERT INTO audit (space, at, dialect, tool, operation, duration, code)
+                    VALUES ('main', 0, 'd', 't', 'o', 0, 'unheard of')",
+                "audit entries stop reading after 0",
+            ),
             ("DELETE FROM passage", "1 memories without passages"),
             ("ALTER TABLE memory RENAME COLUMN weight TO weight2", "definition of memory is not what loci writes"),
             ("DROP INDEX memory_by_update", "definition of memory_by_update is not what loci writes"),

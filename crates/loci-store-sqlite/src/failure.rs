@@ -2,6 +2,7 @@
 
 use loci_core::Error;
 use rusqlite::ErrorCode;
+use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 
 /// Why a piece of work did not succeed: the database failed, or the store refuses.
 #[derive(Debug)]
@@ -76,9 +77,30 @@ pub(crate) fn damaged() -> Error {
 
 /// The schema fixes the type of every column, so a value of another one is damage too.
 fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
-        || matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..))
+        || matches!(
+            error,
+            FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
+        )
+}
+
+/// What did not hold, for a caller who may try again.
+pub(crate) fn conflict(message: impl Into<String>) -> Failure {
+    Error::new(loci_core::ErrorCode::Conflict, message).into()
+}
+
+/// The outcome of a write, which is a `conflict` in these words if another row has the same key.
+pub(crate) fn unless_taken<T>(outcome: rusqlite::Result<T>, message: impl FnOnce() -> String) -> Result<T> {
+    let extended_code = |error: &rusqlite::Error| error.sqlite_error().map(|error| error.extended_code);
+    match outcome {
+        Err(error)
+            if matches!(extended_code(&error), Some(SQLITE_CONSTRAINT_UNIQUE | SQLITE_CONSTRAINT_PRIMARYKEY)) =>
+        {
+            Err(conflict(message()))
+        }
+        outcome => Ok(outcome?),
+    }
 }
 
 /// Whether, after this error, nothing that the connection believes about the file can be trusted.

@@ -30,7 +30,9 @@ impl Conditions {
             }
             format!(" AND ({name}.visibility <> 'private' OR {name}.owner IS NULL OR {name}.owner = :subject)")
         };
-        let live = |name: &str| format!("({name}.expires_at IS NULL OR {name}.expires_at > :now)");
+        let live = |name: &str| {
+            format!("{name}.deleted_at IS NULL AND ({name}.expires_at IS NULL OR {name}.expires_at > :now)")
+        };
         let successors = format!(
             "FROM memory AS s WHERE s.space = m.space AND s.supersedes = m.id AND {}{}",
             live("s"),
@@ -55,6 +57,22 @@ impl Conditions {
 
 /// The conditions that most queries do not have.
 fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Value)>) {
+    if let Some(owner) = &filter.owner {
+        sql.push_str(" AND m.owner = :owner");
+        values.push((":owner", Value::from(owner.clone())));
+    }
+    if let Some(tier) = filter.tier {
+        let _ = write!(sql, " AND m.tier = '{}'", tier.name());
+    }
+    for (name, condition, moment) in [
+        (":from", " AND m.created_at >= :from", filter.created_from),
+        (":until", " AND m.created_at <= :until", filter.created_until),
+    ] {
+        if let Some(moment) = moment {
+            sql.push_str(condition);
+            values.push((name, Value::from(moment.microseconds())));
+        }
+    }
     let collection = match &filter.collections {
         CollectionFilter::Any => None,
         CollectionFilter::Global => Some((" AND m.collection IS NULL", None)),

@@ -9,17 +9,24 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
+mod answers;
+mod audit;
 mod cache;
 mod codec;
 mod connection;
+mod decisions;
 mod doctor;
 mod failure;
 mod filter_sql;
 mod folder;
 mod index;
+mod jobs;
 mod mounts;
 mod open;
+#[cfg(test)]
+mod plans;
 mod read;
+mod remove;
 mod row;
 mod schema;
 mod store;

@@ -310,8 +310,11 @@ fn upgrade_error(error: &refinery::Error, database: &Database) -> OpenError {
 mod tests {
     use std::fs;
 
-    use loci_core::Store;
-    use loci_testkit::contract::{memory, passage, put};
+    use loci_core::{
+        CandidateQuery, Delivery, Memory, MemoryId, ModelId, Page, Place, QueryVector, Store, Timestamp, TokenStore,
+        Visibility,
+    };
+    use loci_testkit::contract::{filter, memory, passage, put};
 
     use super::*;
     use crate::SqliteStore;
@@ -333,9 +336,74 @@ mod tests {
         make_current(folder, &database, &migrations, next)
     }
 
-    fn backups(folder: &Path) -> Vec<PathBuf> {
+    /// The only backup, which is of that version.
+    fn the_backup(folder: &Path, version: i64) -> PathBuf {
         let files = fs::read_dir(folder.join(BACKUPS)).unwrap();
-        files.map(|file| file.unwrap().path()).collect()
+        let files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+        let [backup] = <[PathBuf; 1]>::try_from(files).unwrap();
+        let name = backup.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with(&format!("loci-v{version}-")), "{name}");
+        backup
+    }
+
+    /// Two memories as version 1 wrote them: one with every column, one with as little as can be.
+    const V1_DATA: &str = "
+        INSERT INTO memory VALUES
+            (1, 'main', 'full', 'project', 'rules', 'rule', '[\"a\"]', 0.7, 'bootstrap', 'ann', 'private', 'gone',
+                2000000000, 7, 8, 3),
+            (2, 'main', 'bare', NULL, 'fact', 'fact', '[]', 0.5, 'on_demand', NULL, 'common', NULL, NULL, 9, 9, 1);
+        INSERT INTO content VALUES (1, 'first words'), (2, 'second');
+        INSERT INTO model VALUES (1, 'test');
+        INSERT INTO passage VALUES
+            ((1 << 20), 0, 5, x'01056669727374', 1, 0.0078125, x'8100'),
+            ((1 << 20) + 1, 6, 11, x'0105776f726473', 1, 0.0078125, x'0081'),
+            ((2 << 20), 0, 6, x'01067365636f6e64', NULL, NULL, NULL);
+        INSERT INTO change VALUES (1, 1), (2, 2), (3, 1);
+        INSERT INTO token VALUES ('laptop', zeroblob(32), 'main', 'ann', 'read', 5, NULL, NULL);";
+
+    #[test]
+    fn a_database_of_version_1_answers_as_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+        let v1 = schema::migrations().unwrap().into_iter().take(1).collect::<Vec<_>>();
+        make_current(folder.path(), &database, &v1, 1).unwrap().execute_batch(V1_DATA).unwrap();
+        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+
+        let moment = Timestamp::from_microseconds;
+        let bare =
+            Memory { content: "second".to_owned(), created_at: moment(9), updated_at: moment(9), ..memory("bare") };
+        let full = Memory {
+            content: "first words".to_owned(),
+            place: Place { collection: Some("project".to_owned()), section: "rules".to_owned() },
+            kind: "rule".to_owned(),
+            tags: vec!["a".to_owned()],
+            weight: 0.7,
+            delivery: Delivery::Bootstrap,
+            owner: Some("ann".to_owned()),
+            visibility: Visibility::Private,
+            supersedes: Some(MemoryId::new("gone")),
+            expires_at: Some(moment(2_000_000_000)),
+            created_at: moment(7),
+            updated_at: moment(8),
+            revision: 3,
+            ..memory("full")
+        };
+        assert_eq!(store.list(&filter(), Page { offset: 0, limit: 10 }), Ok(vec![bare.clone(), full.clone()]));
+        let vector = QueryVector { model: ModelId::new("test"), values: vec![0.0, 1.0] };
+        let (filter, terms) = (filter(), ["second".to_owned()]);
+        let query = CandidateQuery { filter: &filter, terms: &terms, vector: Some(&vector), limit: 10 };
+        let found = store.candidates(&query).unwrap();
+        let mut hits: Vec<_> = found.hits.iter().map(|hit| (hit.id.as_str(), hit.cosine, hit.bm25 > 0.0)).collect();
+        hits.sort_by_key(|(id, ..)| *id);
+        assert_eq!(hits, [("bare", None, true), ("full", Some(0.0), false)]);
+        assert_eq!(store.version(), Ok(3));
+        assert_eq!(store.tokens().unwrap().len(), 1);
+        assert_eq!(store.without_vector(&vector.model, 10).unwrap(), [(bare.space.clone(), bare.id.clone())]);
+        assert_eq!(store.integrity_check(), Ok(Vec::new()));
+
+        assert_eq!(store.soft_delete(&filter, Some(&full.id), moment(10), 1), Ok(1));
+        assert_eq!(store.list(&filter, Page { offset: 0, limit: 10 }), Ok(vec![bare]));
+        the_backup(folder.path(), 1);
     }
 
     #[test]
@@ -348,9 +416,11 @@ mod tests {
         assert_eq!(ids, "kept");
         drop(connection);
         let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
-        assert!(matches!(refused, OpenError::Newer { found: 2, known: 1, .. }), "{refused}");
-        let [backup] = <[PathBuf; 1]>::try_from(backups(folder.path())).unwrap();
-        assert!(backup.file_name().unwrap().to_str().unwrap().starts_with("loci-v1-"), "{}", backup.display());
+        assert!(
+            matches!(refused, OpenError::Newer { found, known: schema::VERSION, .. } if found == schema::VERSION + 1),
+            "{refused}"
+        );
+        let backup = the_backup(folder.path(), schema::VERSION);
         let restored = tempfile::tempdir().unwrap();
         fs::copy(backup, restored.path().join(DATABASE)).unwrap();
         let restored = SqliteStore::open(restored.path(), Options::default()).unwrap();

@@ -2,23 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Filter, Memory, MemoryId, ModelId, Page, Space, Tally};
+use loci_core::{CensusRow, EnrichmentStatus, Filter, Memory, MemoryId, ModelId, Page, Space, Tally, Tier, Timestamp};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, ToSql};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use crate::failure::Result;
+use crate::failure::{Result, damaged};
 use crate::filter_sql::Conditions;
-use crate::row::{COLUMNS, NEXT_COLUMN, read_memory, read_space};
+use crate::row::{COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_id, read_space, read_whole};
 
 /// Positions of a memory's passages take that many bits of a passage's key.
 pub(crate) const POSITION_BITS: u32 = 20;
 
 pub(crate) fn get_all(connection: &Connection, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
     let Conditions { sql, successor, mut values } = Conditions::of(filter);
-    let sql = format!(
-        "SELECT {COLUMNS}, c.text, ({successor}) \
-         FROM memory AS m JOIN content AS c ON c.memory = m.row WHERE m.id = :id AND {sql}"
-    );
+    let sql =
+        format!("SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM {WHOLE_TABLES} WHERE m.id = :id AND {sql}");
     // One snapshot for all, which also costs the locks of one.
     let snapshot = connection.unchecked_transaction()?;
     let mut statement = snapshot.prepare_cached(&sql)?;
@@ -27,7 +25,7 @@ pub(crate) fn get_all(connection: &Connection, filter: &Filter, ids: &[MemoryId]
         values.push((":id", Value::from(id.as_str().to_owned())));
         let mut rows = statement.query(&*parameters(&values))?;
         if let Some(row) = rows.next()? {
-            memories.push(read_whole(row)?);
+            memories.push(read_superseded(row)?);
         }
         values.pop();
     }
@@ -37,26 +35,30 @@ pub(crate) fn get_all(connection: &Connection, filter: &Filter, ids: &[MemoryId]
 }
 
 pub(crate) fn list(connection: &Connection, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
-    let Conditions { sql, successor, mut values } = Conditions::of(filter);
-    let sql = format!(
-        "SELECT {COLUMNS}, c.text, ({successor}) \
-         FROM memory AS m JOIN content AS c ON c.memory = m.row WHERE {sql} \
-         ORDER BY m.updated_at DESC, m.id LIMIT :limit OFFSET :offset"
-    );
-    let bound = |number: usize| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
+    let conditions = Conditions::of(filter);
+    let sql = list_sql(&conditions);
+    let mut values = conditions.values;
     values.extend([(":limit", bound(page.limit)), (":offset", bound(page.offset))]);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(&*parameters(&values))?;
     let mut memories = Vec::new();
     while let Some(row) = rows.next()? {
-        memories.push(read_whole(row)?);
+        memories.push(read_superseded(row)?);
     }
     Ok(memories)
 }
 
-fn read_whole(row: &Row<'_>) -> Result<Memory> {
-    let superseded_by = row.get::<_, Option<String>>(NEXT_COLUMN + 1)?.map(MemoryId::new);
-    Ok(Memory { content: row.get(NEXT_COLUMN)?, superseded_by, ..read_memory(row)? })
+pub(crate) fn list_sql(conditions: &Conditions) -> String {
+    let Conditions { sql, successor, .. } = conditions;
+    format!(
+        "SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM {WHOLE_TABLES} WHERE {sql} \
+         ORDER BY m.updated_at DESC, m.id LIMIT :limit OFFSET :offset"
+    )
+}
+
+/// The record in the row, with what supersedes it.
+fn read_superseded(row: &Row<'_>) -> Result<Memory> {
+    Ok(Memory { superseded_by: read_id(row, NEXT_WHOLE_COLUMN)?, ..read_whole(row)? })
 }
 
 pub(crate) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tally>> {
@@ -73,8 +75,61 @@ pub(crate) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tall
     Ok(tallies.collect::<rusqlite::Result<_>>()?)
 }
 
-fn parameters<'a>(values: &'a [(&'static str, Value)]) -> Vec<(&'a str, &'a dyn ToSql)> {
+/// A number of rows as a parameter.
+pub(crate) fn bound(number: usize) -> Value {
+    Value::from(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+pub(crate) fn parameters<'a>(values: &'a [(&'static str, Value)]) -> Vec<(&'a str, &'a dyn ToSql)> {
     values.iter().map(|(name, value)| (*name, value as &dyn ToSql)).collect()
+}
+
+/// The position after the last of a thread. Only what is removed for good frees its position.
+pub(crate) const THREAD_END: &str =
+    "SELECT coalesce(max(position) + 1, 0) FROM memory WHERE space = ?1 AND owner = ?2 AND thread = ?3";
+
+pub(crate) fn thread_end(connection: &Connection, space: &Space, owner: &str, thread: &str) -> Result<u64> {
+    let mut statement = connection.prepare_cached(THREAD_END)?;
+    Ok(statement.query_row([space.as_str(), owner, thread], |row| row.get::<_, i64>(0))?.cast_unsigned())
+}
+
+pub(crate) fn accesses(connection: &Connection, space: &Space, ids: &[MemoryId]) -> Result<Vec<u64>> {
+    let sql = "SELECT a.count FROM memory AS m JOIN access AS a ON a.memory = m.row WHERE m.space = ?1 AND m.id = ?2";
+    let snapshot = connection.unchecked_transaction()?;
+    let mut statement = snapshot.prepare_cached(sql)?;
+    let mut counts = Vec::with_capacity(ids.len());
+    for id in ids {
+        let count = statement.query_row([space.as_str(), id.as_str()], |row| row.get::<_, i64>(0)).optional()?;
+        counts.push(count.unwrap_or(0).cast_unsigned());
+    }
+    drop(statement);
+    snapshot.finish()?;
+    Ok(counts)
+}
+
+/// Two ranges of one index, which has all of the columns.
+pub(crate) const CENSUS: &str = "SELECT tier, enrichment, count(*) FROM memory
+    WHERE space = ?1 AND owner = ?2 AND tier = 'short_term'
+        AND (expires_at IS NULL OR expires_at > ?3) AND deleted_at IS NULL GROUP BY enrichment
+    UNION ALL SELECT tier, enrichment, count(*) FROM memory
+    WHERE space = ?1 AND owner = ?2 AND tier = 'long_term' AND enrichment IS NOT NULL
+        AND (expires_at IS NULL OR expires_at > ?3) AND deleted_at IS NULL GROUP BY enrichment";
+
+pub(crate) fn census(connection: &Connection, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>> {
+    let mut statement = connection.prepare_cached(CENSUS)?;
+    let mut rows = statement.query(params![space.as_str(), owner, now.microseconds()])?;
+    let mut census = Vec::new();
+    while let Some(row) = rows.next()? {
+        let tier: String = row.get(0)?;
+        let status: Option<String> = row.get(1)?;
+        census.push(CensusRow {
+            tier: Tier::from_name(&tier).ok_or_else(damaged)?,
+            enrichment: status.map(|name| EnrichmentStatus::from_name(&name).ok_or_else(damaged)).transpose()?,
+            memories: row.get::<_, i64>(2)?.cast_unsigned(),
+        });
+    }
+    census.sort_unstable();
+    Ok(census)
 }
 
 pub(crate) fn without_vector(connection: &Connection, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
@@ -89,11 +144,12 @@ pub(crate) fn without_vector(connection: &Connection, model: &ModelId, limit: us
     for range in ["model IS NULL", "model < ?1", "model > ?1"] {
         if rows.len() < limit {
             let sql = format!(
-                "SELECT DISTINCT row >> {POSITION_BITS} FROM passage WHERE {range} AND ?1 IS NOT NULL LIMIT ?2"
+                "SELECT DISTINCT p.row >> {POSITION_BITS} FROM passage AS p WHERE p.{range} AND ?1 IS NOT NULL \
+                 AND EXISTS (SELECT 1 FROM memory WHERE row = p.row >> {POSITION_BITS} AND deleted_at IS NULL) \
+                 LIMIT ?2"
             );
             let mut statement = connection.prepare_cached(&sql)?;
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            let found = statement.query_map([model, limit], |row| row.get::<_, i64>(0))?;
+            let found = statement.query_map(params![model, bound(limit)], |row| row.get::<_, i64>(0))?;
             rows.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
         }
     }

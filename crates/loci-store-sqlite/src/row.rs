@@ -1,39 +1,85 @@
 //! A row of the `memory` table as a record.
 
-use loci_core::{Delivery, Memory, MemoryId, Place, Space, Timestamp, Visibility};
+use loci_core::{
+    Access, Delivery, EnrichmentStatus, Memory, MemoryId, Place, Space, Thread, Tier, Timestamp, Visibility,
+};
 use rusqlite::Row;
 
-use crate::codec::decode_names;
+use crate::codec::{decode_links, decode_names};
 use crate::failure::{Result, damaged};
 
 /// The columns of `memory AS m` that [`read_memory`] reads, in its order.
 pub(crate) const COLUMNS: &str = "m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, m.delivery, \
-     m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.revision";
+     m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.revision, m.tier, m.source";
 /// The first column after those.
-pub(crate) const NEXT_COLUMN: usize = 15;
+pub(crate) const NEXT_COLUMN: usize = 17;
 
-/// The record in the row, without its content and without what supersedes it.
+/// What a query for whole records selects from.
+pub(crate) const WHOLE_TABLES: &str =
+    "memory AS m JOIN content AS c ON c.memory = m.row LEFT JOIN access AS a ON a.memory = m.row";
+/// The columns of them that [`read_whole`] reads after [`COLUMNS`], in its order.
+pub(crate) const FURTHER_COLUMNS: &str =
+    "c.text, m.summary, m.thread, m.position, m.enrichment, m.links, a.count, a.last";
+/// The first column after those.
+pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + 8;
+
+/// What an index needs of the record in the row: the fields that have a column of [`COLUMNS`].
 pub(crate) fn read_memory(row: &Row<'_>) -> Result<Memory> {
     let name = |column| -> Result<&str> { row.get_ref(column)?.as_str().map_err(|_| damaged().into()) };
-    let moment = |microseconds: i64| Timestamp::from_microseconds(microseconds);
     Ok(Memory {
         space: read_space(name(0)?)?,
         id: MemoryId::new(name(1)?),
         content: String::new(),
         place: Place { collection: row.get(2)?, section: row.get(3)? },
         kind: row.get(4)?,
+        summary: None,
         tags: decode_names(name(5)?)?,
         weight: row.get(6)?,
+        tier: Tier::from_name(name(15)?).ok_or_else(damaged)?,
+        thread: None,
+        source: read_id(row, 16)?,
+        enrichment: None,
+        links: Vec::new(),
+        access: Access::default(),
         delivery: Delivery::from_name(name(7)?).ok_or_else(damaged)?,
         owner: row.get(8)?,
         visibility: Visibility::from_name(name(9)?).ok_or_else(damaged)?,
-        supersedes: row.get::<_, Option<String>>(10)?.map(MemoryId::new),
+        supersedes: read_id(row, 10)?,
         superseded_by: None,
-        expires_at: row.get::<_, Option<i64>>(11)?.map(moment),
-        created_at: moment(row.get(12)?),
-        updated_at: moment(row.get(13)?),
+        expires_at: read_moment(row, 11)?,
+        created_at: read_moment(row, 12)?.ok_or_else(damaged)?,
+        updated_at: read_moment(row, 13)?.ok_or_else(damaged)?,
         revision: row.get::<_, i64>(14)?.cast_unsigned(),
     })
+}
+
+/// The record in the row, without what supersedes it.
+pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
+    let column = |number: usize| NEXT_COLUMN + number;
+    let thread: Option<String> = row.get(column(2))?;
+    let position: Option<i64> = row.get(column(3))?;
+    let enrichment: Option<String> = row.get(column(4))?;
+    let status = |name: String| EnrichmentStatus::from_name(&name).ok_or_else(damaged);
+    let count: Option<i64> = row.get(column(6))?;
+    Ok(Memory {
+        content: row.get(column(0))?,
+        summary: row.get(column(1))?,
+        thread: thread.zip(position).map(|(name, position)| Thread { name, position: position.cast_unsigned() }),
+        enrichment: enrichment.map(status).transpose()?,
+        links: decode_links(row.get_ref(column(5))?.as_str().map_err(|_| damaged())?)?,
+        access: Access { count: count.unwrap_or(0).cast_unsigned(), last: read_moment(row, column(7))? },
+        ..read_memory(row)?
+    })
+}
+
+/// The id in a column, if there is one.
+pub(crate) fn read_id(row: &Row<'_>, column: usize) -> Result<Option<MemoryId>> {
+    Ok(row.get::<_, Option<String>>(column)?.map(MemoryId::new))
+}
+
+/// The moment in a column, if there is one.
+pub(crate) fn read_moment(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_microseconds))
 }
 
 /// The space with a stored name.

@@ -8,7 +8,10 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 1] = [("V1__memories", include_str!("../migrations/V1__memories.sql"))];
+const MIGRATIONS: [(&str, &str); 2] = [
+    ("V1__memories", include_str!("../migrations/V1__memories.sql")),
+    ("V2__conversations", include_str!("../migrations/V2__conversations.sql")),
+];
 
 /// The version that this build reads and writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;

@@ -1,18 +1,16 @@
 use std::path::Path;
 
 use loci_core::{
-    Batch, CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Page, Result, Space, Store, StoreSize, Tally,
-    Timestamp, Token, TokenHash, TokenStore,
+    AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
+    DecisionStore, FailedJob, Filter, Job, JobCounts, JobStore, Memory, MemoryId, ModelId, Page, QueryVector, Result,
+    Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Wiped,
 };
 
 use crate::cache::Cache;
 use crate::connection::{Database, Readers};
 use crate::open::{OpenError, Options, open};
 use crate::writer::Writer;
-use crate::{doctor, read, tokens, write};
-
-/// Memories that one commit of a sweep removes, so that other writers do not wait long.
-const SWEEP_BATCH: usize = 200;
+use crate::{answers, audit, decisions, doctor, jobs, read, remove, tokens, write};
 
 /// A store in one SQLite database, `loci.db` in its folder.
 #[derive(Debug)]
@@ -71,18 +69,49 @@ impl Store for SqliteStore {
         self.readers.read(|connection| read::without_vector(connection, model, limit))
     }
 
-    fn sweep(&self, now: Timestamp, limit: usize) -> Result<usize> {
-        let mut swept = 0;
+    fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
+        let (filter, id) = (filter.clone(), id.cloned());
+        self.writer.run(move |connection| remove::soft_delete(connection, &filter, id.as_ref(), now, limit))
+    }
+
+    fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {
+        self.readers.read(|connection| read::thread_end(connection, space, owner, thread))
+    }
+
+    fn accesses(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<u64>> {
+        self.readers.read(|connection| read::accesses(connection, space, ids))
+    }
+
+    fn touch(&self, touches: &[Touch]) -> Result<()> {
+        let touches = touches.to_vec();
+        self.writer.run(move |connection| write::touch(connection, &touches))
+    }
+
+    fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>> {
+        self.readers.read(|connection| read::census(connection, space, owner, now))
+    }
+
+    fn wipe(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Wiped> {
+        let (space, owner) = (space.clone(), owner.to_owned());
+        self.writer.run(move |connection| remove::wipe(connection, &space, &owner, now))
+    }
+
+    fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
         // Looked at first, because even an empty write takes the lock of all processes.
-        while swept < limit && self.readers.read(|connection| write::needs_sweep(connection, now))? {
-            let batch = SWEEP_BATCH.min(limit - swept);
-            let found = self.writer.run(move |connection| write::sweep(connection, now, batch))?;
-            swept += found;
-            if found < batch {
-                break;
-            }
+        if self.readers.read(|connection| jobs::is_leased(connection, name, holder, now))? {
+            return Ok(false);
         }
-        Ok(swept)
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        self.writer.run(move |connection| jobs::lease(connection, &name, &holder, now, until))
+    }
+
+    fn needs_sweep(&self, sweep: &Sweep) -> Result<bool> {
+        self.readers.read(|connection| remove::needs_sweep(connection, sweep))
+    }
+
+    fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize> {
+        let sweep = *sweep;
+        self.writer.run(move |connection| remove::sweep(connection, &sweep, limit))
     }
 
     fn version(&self) -> Result<u64> {
@@ -97,6 +126,78 @@ impl Store for SqliteStore {
             disk_bytes: self.database.disk_bytes(),
             index_bytes: self.cache.bytes() as u64,
         })
+    }
+}
+
+impl JobStore for SqliteStore {
+    fn lease_jobs(&self, now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Result<Vec<Job>> {
+        // Looked at first, because even an empty write takes the lock of all processes.
+        if !self.readers.read(|connection| jobs::is_due(connection, now))? {
+            return Ok(Vec::new());
+        }
+        let lease = lease.to_owned();
+        self.writer.run(move |connection| jobs::lease_jobs(connection, now, until, &lease, limit))
+    }
+
+    fn next_job_at(&self) -> Result<Option<Timestamp>> {
+        self.readers.read(jobs::next_at)
+    }
+
+    fn job_counts(&self) -> Result<JobCounts> {
+        self.readers.read(jobs::counts)
+    }
+
+    fn failed_jobs(&self, limit: usize) -> Result<Vec<FailedJob>> {
+        self.readers.read(|connection| jobs::failed(connection, limit))
+    }
+}
+
+impl CacheStore for SqliteStore {
+    fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
+        let entry = entry.clone();
+        self.writer.run(move |connection| answers::put(connection, &entry, since))
+    }
+
+    fn nearest_cache_entry(
+        &self,
+        space: &Space,
+        owner: &str,
+        query: &str,
+        vector: Option<&QueryVector>,
+        now: Timestamp,
+    ) -> Result<Option<(CacheEntry, f32)>> {
+        self.readers.read(|connection| answers::nearest(connection, space, owner, query, vector, now))
+    }
+
+    fn cached_queries(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<(MemoryId, String)>> {
+        self.readers.read(|connection| answers::queries(connection, space, owner, now))
+    }
+
+    fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
+        let (space, owner, ids) = (space.clone(), owner.to_owned(), ids.to_vec());
+        self.writer.run(move |connection| answers::delete(connection, &space, &owner, &ids))
+    }
+}
+
+impl DecisionStore for SqliteStore {
+    fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
+        let decision = decision.clone();
+        self.writer.run(move |connection| decisions::put(connection, &decision, since))
+    }
+
+    fn decision(&self, space: &Space, owner: &str, key: &str, now: Timestamp) -> Result<Option<Decision>> {
+        self.readers.read(|connection| decisions::find(connection, space, owner, key, now))
+    }
+}
+
+impl AuditStore for SqliteStore {
+    fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
+        let entries = entries.to_vec();
+        self.writer.run(move |connection| audit::append(connection, &entries))
+    }
+
+    fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
+        self.readers.read(|connection| audit::read(connection, query))
     }
 }
 

@@ -1,17 +1,16 @@
 //! Statements that change memories. They run on the writer's thread, inside its transaction.
 
 use loci_core::{
-    Batch, Change, Error, ErrorCode, Expect, Memory, MemoryId, ModelId, Passage, Space, Timestamp, Vector,
+    Batch, Change, EnrichmentStatus, Error, Expect, Memory, MemoryId, ModelId, Passage, Space, Timestamp, Touch, Vector,
 };
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
-use crate::codec::{encode_names, encode_terms, encode_vector};
-use crate::failure::Result;
+use crate::codec::{encode_links, encode_names, encode_terms, encode_vector};
+use crate::failure::{Result, conflict, unless_taken};
+use crate::jobs;
 use crate::read::POSITION_BITS;
+use crate::remove::not_wiped;
 
-/// Newest rows of the change log that a trim leaves. A process that is further behind loads its
-/// index anew, which costs about as much as reading that many changes.
-const CHANGES_KEPT: i64 = 10_000;
 /// Passages of one memory.
 const PASSAGES_MAX: usize = 1 << POSITION_BITS;
 
@@ -32,39 +31,26 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 }
             }
             Change::Embed { id, revision, vectors } => {
-                if let Some((row, found)) = find(connection, &batch.space, id)?
-                    && found == *revision
+                if let Some(found) = find(connection, &batch.space, id)?
+                    && found.has(*revision)
                 {
-                    embed(connection, row, vectors)?;
+                    embed(connection, found.row, vectors)?;
                 }
             }
+            Change::Enqueue { memory, due_at } => match find(connection, &batch.space, memory)? {
+                Some(found) if !found.is_deleted => jobs::enqueue(connection, found.row, memory, *due_at)?,
+                _ => return Err(conflict(format!("memory `{memory}` is gone and needs no job"))),
+            },
+            Change::Settle { job, outcome } => {
+                if job.space != batch.space {
+                    return Err(Error::internal("a job must be in the space of its batch").into());
+                }
+                jobs::settle(connection, job, outcome)?;
+            }
+            Change::NotWiped { owner, since } => not_wiped(connection, &batch.space, owner, *since)?,
         }
     }
     Ok(())
-}
-
-/// Removes up to `limit` memories that have expired, the first to expire first, and trims the
-/// change log. Returns how many were removed.
-pub(crate) fn sweep(connection: &Connection, now: Timestamp, limit: usize) -> Result<usize> {
-    let sql = "SELECT row FROM memory WHERE expires_at <= ?1 ORDER BY expires_at, space, id LIMIT ?2";
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map([now.microseconds(), limit], |row| row.get(0))?;
-    let rows: Vec<i64> = rows.collect::<rusqlite::Result<_>>()?;
-    for row in &rows {
-        delete(connection, *row)?;
-    }
-    let trim = "DELETE FROM change WHERE number <= (SELECT max(number) FROM change) - ?1";
-    connection.prepare_cached(trim)?.execute([CHANGES_KEPT])?;
-    Ok(rows.len())
-}
-
-/// Whether a sweep would find anything to do.
-pub(crate) fn needs_sweep(connection: &Connection, now: Timestamp) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM memory WHERE expires_at <= ?1)
-        OR (SELECT max(number) FROM change) - (SELECT min(number) FROM change) > 2 * ?2";
-    let parameters = [now.microseconds(), CHANGES_KEPT];
-    Ok(connection.prepare_cached(sql)?.query_row(parameters, |row| row.get::<_, Option<bool>>(0))?.unwrap_or(false))
 }
 
 fn put(connection: &Connection, memory: &Memory, passages: Option<&[Passage]>, expect: Expect) -> Result<()> {
@@ -91,13 +77,15 @@ fn put(connection: &Connection, memory: &Memory, passages: Option<&[Passage]>, e
 /// Writes the columns of `memory` into that row, or into a new one; returns the row.
 fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>) -> Result<i64> {
     const INSERT: &str = "INSERT INTO memory (row, space, id, collection, section, kind, tags, weight, delivery, \
-         owner, visibility, supersedes, expires_at, created_at, updated_at, revision) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+         owner, visibility, supersedes, expires_at, created_at, updated_at, revision, tier, source, summary, thread, \
+         position, enrichment, links) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
+         ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
     const UPDATE: &str = "UPDATE memory SET space = ?2, id = ?3, collection = ?4, section = ?5, kind = ?6, \
          tags = ?7, weight = ?8, delivery = ?9, owner = ?10, visibility = ?11, supersedes = ?12, \
-         expires_at = ?13, created_at = ?14, updated_at = ?15, revision = ?16 WHERE row = ?1";
+         expires_at = ?13, created_at = ?14, updated_at = ?15, revision = ?16, tier = ?17, source = ?18, \
+         summary = ?19, thread = ?20, position = ?21, enrichment = ?22, links = ?23 WHERE row = ?1";
     let sql = if row.is_some() { UPDATE } else { INSERT };
-    connection.prepare_cached(sql)?.execute(params![
+    let written = connection.prepare_cached(sql)?.execute(params![
         row,
         memory.space.as_str(),
         memory.id.as_str(),
@@ -114,7 +102,18 @@ fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>) -> R
         memory.created_at.microseconds(),
         memory.updated_at.microseconds(),
         memory.revision.cast_signed(),
-    ])?;
+        memory.tier.name(),
+        memory.source.as_ref().map(MemoryId::as_str),
+        memory.summary,
+        memory.thread.as_ref().map(|thread| thread.name.as_str()),
+        memory.thread.as_ref().map(|thread| thread.position.cast_signed()),
+        memory.enrichment.map(EnrichmentStatus::name),
+        encode_links(&memory.links),
+    ]);
+    // The id was looked up before, so it must be the place in the thread.
+    unless_taken(written, || {
+        format!("another message has the position of `{}` in its thread; take the next one and retry", memory.id)
+    })?;
     Ok(row.unwrap_or_else(|| connection.last_insert_rowid()))
 }
 
@@ -156,9 +155,16 @@ fn embed(connection: &Connection, row: i64, vectors: &[Vector]) -> Result<()> {
     log(connection, row)
 }
 
-fn delete(connection: &Connection, row: i64) -> Result<()> {
-    connection.prepare_cached("DELETE FROM memory WHERE row = ?1")?.execute([row])?;
-    connection.prepare_cached("DELETE FROM content WHERE memory = ?1")?.execute([row])?;
+/// Removes a memory for good, with all that hangs on it.
+pub(crate) fn delete(connection: &Connection, row: i64) -> Result<()> {
+    for sql in [
+        "DELETE FROM memory WHERE row = ?1",
+        "DELETE FROM content WHERE memory = ?1",
+        "DELETE FROM access WHERE memory = ?1",
+        jobs::REMOVE,
+    ] {
+        connection.prepare_cached(sql)?.execute([row])?;
+    }
     delete_passages(connection, row)?;
     log(connection, row)
 }
@@ -173,40 +179,71 @@ pub(crate) fn passage_keys(row: i64) -> [i64; 2] {
     [row << POSITION_BITS, (row << POSITION_BITS) + (PASSAGES_MAX as i64 - 1)]
 }
 
-fn log(connection: &Connection, row: i64) -> Result<()> {
+/// Notes a change of the memory of that row, for those who follow.
+pub(crate) fn log(connection: &Connection, row: i64) -> Result<()> {
     connection.prepare_cached("INSERT INTO change (memory) VALUES (?1)")?.execute([row])?;
     Ok(())
 }
 
-/// The row and the revision of a memory.
-fn find(connection: &Connection, space: &Space, id: &MemoryId) -> Result<Option<(i64, u64)>> {
-    let mut statement = connection.prepare_cached("SELECT row, revision FROM memory WHERE space = ?1 AND id = ?2")?;
-    let found = statement
-        .query_row([space.as_str(), id.as_str()], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))
-        .optional()?;
-    Ok(found)
+/// A memory that has an id.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    row: i64,
+    revision: u64,
+    /// Softly: it keeps the id, and is gone for everything else.
+    is_deleted: bool,
+}
+
+impl Found {
+    fn has(self, revision: u64) -> bool {
+        !self.is_deleted && self.revision == revision
+    }
+}
+
+fn find(connection: &Connection, space: &Space, id: &MemoryId) -> Result<Option<Found>> {
+    let sql = "SELECT row, revision, deleted_at IS NOT NULL FROM memory WHERE space = ?1 AND id = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let found = statement.query_row([space.as_str(), id.as_str()], |row| {
+        Ok(Found { row: row.get(0)?, revision: row.get::<_, i64>(1)?.cast_unsigned(), is_deleted: row.get(2)? })
+    });
+    Ok(found.optional()?)
 }
 
 /// The row of what was found, if it is what was expected.
-fn expected(found: Option<(i64, u64)>, expect: Expect, id: &MemoryId) -> Result<Option<i64>> {
+fn expected(found: Option<Found>, expect: Expect, id: &MemoryId) -> Result<Option<i64>> {
     let holds = match expect {
         Expect::Absent => found.is_none(),
-        Expect::Revision(revision) => found.is_some_and(|(_, found)| found == revision),
+        Expect::Revision(revision) => found.is_some_and(|found| found.has(revision)),
     };
     if holds {
-        return Ok(found.map(|(row, _)| row));
+        return Ok(found.map(|found| found.row));
     }
     let problem = match (expect, found) {
-        (Expect::Absent, _) => "exists already",
-        (Expect::Revision(_), None) => "is gone",
-        (Expect::Revision(_), Some(_)) => "changed meanwhile",
+        (Expect::Absent, Some(Found { is_deleted: true, .. })) => {
+            "was deleted, and its id is taken until it is removed for good; choose another id"
+        }
+        (Expect::Absent, _) => "exists already; read it again and retry",
+        (Expect::Revision(_), Some(Found { is_deleted: false, .. })) => "changed meanwhile; read it again and retry",
+        (Expect::Revision(_), _) => "is gone; read it again and retry",
     };
-    let message = format!("memory `{id}` {problem}; read it again and retry");
-    Err(Error::new(ErrorCode::Conflict, message).into())
+    Err(conflict(format!("memory `{id}` {problem}")))
+}
+
+/// Counts returns of memories, which is no change of them.
+pub(crate) fn touch(connection: &Connection, touches: &[Touch]) -> Result<()> {
+    let sql = "INSERT INTO access (memory, count, last) SELECT row, ?3, ?4 FROM memory WHERE space = ?1 AND id = ?2
+        ON CONFLICT (memory) DO UPDATE SET count = count + excluded.count,
+            last = coalesce(max(last, excluded.last), last, excluded.last)";
+    let mut statement = connection.prepare_cached(sql)?;
+    for Touch { space, id, access } in touches {
+        let last = access.last.map(Timestamp::microseconds);
+        statement.execute(params![space.as_str(), id.as_str(), access.count.cast_signed(), last])?;
+    }
+    Ok(())
 }
 
 /// The row of a model, which is made if it is new.
-fn model(connection: &Connection, model: &ModelId) -> Result<i64> {
+pub(crate) fn model(connection: &Connection, model: &ModelId) -> Result<i64> {
     let parameters: [&dyn ToSql; 1] = [&model.as_str()];
     let mut statement = connection.prepare_cached("SELECT row FROM model WHERE fingerprint = ?1")?;
     if let Some(row) = statement.query_row(parameters, |row| row.get(0)).optional()? {

@@ -1,3 +1,6 @@
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
 use loci_core::{Embedder, Error, ModelId, Result, Vector};
 
 /// An embedder without a model: every word adds one to the component that its hash names, and the
@@ -71,6 +74,62 @@ impl Embedder for FailingEmbedder {
     }
 }
 
+/// A [`HashingEmbedder`] whose calls wait until the test opens the gate, so that something can happen
+/// while a write is under way.
+#[derive(Debug, Default)]
+pub struct GatedEmbedder {
+    embedder: HashingEmbedder,
+    gate: Mutex<Gate>,
+    moved: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Gate {
+    is_entered: bool,
+    is_open: bool,
+}
+
+impl GatedEmbedder {
+    /// Nothing waits longer, so that a test which forgets the gate ends.
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    /// Waits until some call of `embed` has begun; panics if none does within a minute.
+    pub fn wait_until_entered(&self) {
+        let gate = self.wait_until(|gate| gate.is_entered);
+        assert!(gate.is_entered, "nobody embeds anything");
+    }
+
+    /// Lets all calls through, from now on.
+    pub fn open(&self) {
+        self.change(|gate| gate.is_open = true);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Gate)) {
+        change(&mut self.gate.lock().unwrap_or_else(PoisonError::into_inner));
+        self.moved.notify_all();
+    }
+
+    fn wait_until(&self, holds: impl Fn(&Gate) -> bool) -> MutexGuard<'_, Gate> {
+        let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.moved.wait_timeout_while(gate, Self::PATIENCE, |gate| !holds(gate));
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Embedder for GatedEmbedder {
+    fn model(&self) -> &ModelId {
+        self.embedder.model()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        self.change(|gate| gate.is_entered = true);
+        if !self.wait_until(|gate| gate.is_open).is_open {
+            return Err(Error::unavailable("nobody opened the gate of the embedder for a minute"));
+        }
+        self.embedder.embed(texts)
+    }
+}
+
 /// A vector as a store keeps it: the largest component becomes 127 steps.
 pub fn quantise(model: &ModelId, values: &[f32]) -> Vector {
     let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
@@ -85,7 +144,21 @@ fn fnv(word: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
+
+    #[test]
+    fn the_gate_holds_calls_until_it_is_opened() {
+        let embedder = GatedEmbedder::default();
+        thread::scope(|scope| {
+            let call = scope.spawn(|| embedder.embed(&["tea"]));
+            embedder.wait_until_entered();
+            assert!(!call.is_finished());
+            embedder.open();
+            assert_eq!(call.join().expect("no panic"), HashingEmbedder::default().embed(&["tea"]));
+        });
+    }
 
     #[test]
     fn texts_with_the_same_words_have_the_same_unit_vector() {

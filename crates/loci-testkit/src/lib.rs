@@ -9,11 +9,13 @@
 mod clock;
 pub mod contract;
 mod embedder;
+mod naive_jobs;
 mod naive_search;
 mod naive_store;
+mod naive_users;
 mod random;
 
 pub use clock::FixedClock;
-pub use embedder::{FailingEmbedder, HashingEmbedder, quantise};
+pub use embedder::{FailingEmbedder, GatedEmbedder, HashingEmbedder, quantise};
 pub use naive_store::NaiveStore;
 pub use random::Random;

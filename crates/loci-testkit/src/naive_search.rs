@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use loci_core::{Candidate, CandidateQuery, Candidates, MemoryId, Passage, QueryVector};
+use loci_core::{Candidate, CandidateQuery, Candidates, MemoryId, Passage, QueryVector, Vector};
 
 use crate::naive_store::{Record, State};
 
@@ -24,7 +24,7 @@ pub(crate) fn scores(state: &State, query: &CandidateQuery<'_>) -> HashMap<Memor
     let statistics = Statistics::of(&passages, query.terms);
     let score = |passage: &Passage| PassageScore {
         bm25: statistics.bm25(passage) as f32,
-        cosine: query.vector.and_then(|vector| cosine(vector, passage)),
+        cosine: query.vector.and_then(|vector| vector_cosine(vector, passage.vector.as_ref()?)),
     };
     admitted.iter().map(|record| (record.memory.id.clone(), record.passages.iter().map(score).collect())).collect()
 }
@@ -68,13 +68,14 @@ fn candidate(record: &Record, scores: &[PassageScore]) -> Candidate {
         cosine: by_meaning.map(|(_, cosine)| cosine),
         passage: by_meaning.or(by_words).map_or(0, |(position, _)| position as u32),
         collection: memory.place.collection.as_deref().map(Into::into),
+        source: memory.source.clone(),
         weight: memory.weight,
         updated_at: memory.updated_at,
     }
 }
 
-fn cosine(query: &QueryVector, passage: &Passage) -> Option<f32> {
-    let vector = passage.vector.as_ref()?;
+/// The cosine of two vectors of one model.
+pub(crate) fn vector_cosine(query: &QueryVector, vector: &Vector) -> Option<f32> {
     if vector.model != query.model || vector.values.len() != query.values.len() {
         return None;
     }

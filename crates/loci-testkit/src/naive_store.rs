@@ -2,11 +2,14 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    Batch, CandidateQuery, Candidates, Change, Error, ErrorCode, Expect, Filter, Memory, MemoryId, ModelId, Page,
-    Passage, Result, Space, Store, StoreSize, Superseded, Tally, Timestamp, Token, TokenHash, TokenStore,
+    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
+    Error, ErrorCode, Expect, Filter, Memory, MemoryId, ModelId, Page, Passage, Result, Space, Store, StoreSize,
+    Superseded, Sweep, Tally, Tier, Timestamp, Token, TokenHash, TokenStore, Touch, Vector, Wiped,
 };
 
+use crate::naive_jobs::NaiveJob;
 use crate::naive_search;
+use crate::naive_users::Wipe;
 
 /// A store in a map. Every answer is computed from scratch, in the most obvious way.
 #[derive(Debug, Default)]
@@ -14,19 +17,30 @@ pub struct NaiveStore {
     state: Mutex<State>,
 }
 
-type Key = (Space, MemoryId);
+pub(crate) type Key = (Space, MemoryId);
 
 #[derive(Debug, Default, Clone)]
 pub(crate) struct State {
     pub(crate) records: BTreeMap<Key, Record>,
+    pub(crate) jobs: BTreeMap<Key, NaiveJob>,
+    /// Under each name who holds it, and until when.
+    leases: BTreeMap<String, (String, Timestamp)>,
+    pub(crate) cache: BTreeMap<Key, CacheEntry>,
+    /// By space, owner and key.
+    pub(crate) decisions: BTreeMap<(Space, String, String), Decision>,
+    pub(crate) audit: BTreeMap<u64, AuditEntry>,
+    pub(crate) last_audit_number: u64,
+    /// The last wipe of each space and owner.
+    pub(crate) wipes: BTreeMap<(Space, String), Wipe>,
     tokens: Vec<Token>,
-    version: u64,
+    pub(crate) version: u64,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
     pub(crate) memory: Memory,
     pub(crate) passages: Vec<Passage>,
+    pub(crate) deleted_at: Option<Timestamp>,
 }
 
 impl State {
@@ -36,12 +50,16 @@ impl State {
             filter.superseded == Superseded::Hide
                 && self.successors(memory).any(|successor| filter.is_live_successor(successor))
         };
-        self.records.values().filter(|record| filter.admits(&record.memory) && !hidden(&record.memory)).collect()
+        self.shown().filter(|record| filter.admits(&record.memory) && !hidden(&record.memory)).collect()
+    }
+
+    /// What is not softly deleted.
+    fn shown(&self) -> impl Iterator<Item = &Record> {
+        self.records.values().filter(|record| record.deleted_at.is_none())
     }
 
     fn successors<'a>(&'a self, memory: &'a Memory) -> impl Iterator<Item = &'a Memory> {
-        self.records
-            .values()
+        self.shown()
             .map(|record| &record.memory)
             .filter(|other| other.space == memory.space && other.supersedes.as_ref() == Some(&memory.id))
     }
@@ -60,22 +78,13 @@ impl State {
             Change::Delete { id, revision } => {
                 let key = (space.clone(), id.clone());
                 self.expect(&key, Expect::Revision(*revision))?;
-                self.records.remove(&key);
+                self.remove(&key);
                 Ok(())
             }
-            Change::Embed { id, revision, vectors } => {
-                let Some(record) = self.records.get_mut(&(space.clone(), id.clone())) else { return Ok(()) };
-                if record.memory.revision != *revision {
-                    return Ok(());
-                }
-                if vectors.len() != record.passages.len() {
-                    return Err(Error::internal("an embedding must bring one vector for each passage"));
-                }
-                for (passage, vector) in record.passages.iter_mut().zip(vectors) {
-                    passage.vector = Some(vector.clone());
-                }
-                Ok(())
-            }
+            Change::Embed { id, revision, vectors } => self.embed(&(space.clone(), id.clone()), *revision, vectors),
+            Change::Enqueue { memory, due_at } => self.enqueue((space.clone(), memory.clone()), *due_at),
+            Change::Settle { job, outcome } => self.settle(space, job, outcome),
+            Change::NotWiped { owner, since } => self.not_wiped(space, owner, *since),
         }
     }
 
@@ -85,32 +94,130 @@ impl State {
         }
         let key = (space.clone(), memory.id.clone());
         self.expect(&key, expect)?;
-        let mut record = Record {
-            memory: Memory { superseded_by: None, ..memory.clone() },
-            passages: passages.cloned().unwrap_or_default(),
-        };
-        if passages.is_none()
-            && let Some(before) = self.records.remove(&key)
-        {
-            record.memory.content = before.memory.content;
-            record.passages = before.passages;
+        if self.records.values().any(|record| have_same_position(&record.memory, memory)) {
+            return Err(conflict("another message has this position of the conversation; take the next one"));
         }
-        self.records.insert(key, record);
+        let mut memory = Memory { superseded_by: None, access: Access::default(), ..memory.clone() };
+        let mut stored = passages.cloned().unwrap_or_default();
+        if let Some(before) = self.records.remove(&key) {
+            memory.access = before.memory.access;
+            if passages.is_none() {
+                memory.content = before.memory.content;
+                stored = before.passages;
+            }
+        }
+        self.records.insert(key, Record { memory, passages: stored, deleted_at: None });
+        Ok(())
+    }
+
+    fn embed(&mut self, key: &Key, revision: u64, vectors: &[Vector]) -> Result<()> {
+        if self.expect(key, Expect::Revision(revision)).is_err() {
+            return Ok(());
+        }
+        let Some(record) = self.records.get_mut(key) else { return Ok(()) };
+        if vectors.len() != record.passages.len() {
+            return Err(Error::internal("an embedding must bring one vector for each passage"));
+        }
+        for (passage, vector) in record.passages.iter_mut().zip(vectors) {
+            passage.vector = Some(vector.clone());
+        }
         Ok(())
     }
 
     fn expect(&self, key: &Key, expect: Expect) -> Result<()> {
-        let found = self.records.get(key).map(|record| record.memory.revision);
+        let found = self.records.get(key);
         let holds = match expect {
             Expect::Absent => found.is_none(),
-            Expect::Revision(revision) => found == Some(revision),
+            Expect::Revision(revision) => {
+                found.is_some_and(|record| record.deleted_at.is_none() && record.memory.revision == revision)
+            }
         };
         if holds {
             return Ok(());
         }
-        let message = format!("memory `{}` changed meanwhile; read it again and retry", key.1);
-        Err(Error::new(ErrorCode::Conflict, message))
+        Err(conflict(format!("memory `{}` changed meanwhile; read it again and retry", key.1)))
     }
+
+    /// Removes a memory for good, with its job.
+    pub(crate) fn remove(&mut self, key: &Key) {
+        self.records.remove(key);
+        self.jobs.remove(key);
+    }
+
+    fn soft_delete(&mut self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize {
+        let passing = self.admitted(filter).into_iter().map(|record| record.memory.clone());
+        let mut chosen: Vec<Memory> = passing.filter(|memory| id.is_none_or(|id| memory.id == *id)).collect();
+        chosen.sort_by_key(|memory| memory.tier);
+        chosen.truncate(limit);
+        let goes_with = |memory: &Memory, chosen: &Memory| {
+            let is_offspring = memory.source.as_ref() == Some(&chosen.id) && memory.owner == chosen.owner;
+            let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
+            memory.space == chosen.space && (memory.id == chosen.id || is_offspring && is_pending)
+        };
+        for (key, record) in &mut self.records {
+            if record.deleted_at.is_none() && chosen.iter().any(|chosen| goes_with(&record.memory, chosen)) {
+                record.deleted_at = Some(now);
+                self.jobs.remove(key);
+            }
+        }
+        self.version += u64::from(!chosen.is_empty());
+        chosen.len()
+    }
+
+    fn sweep(&mut self, sweep: &Sweep, limit: usize) -> usize {
+        let mut left = limit;
+        let records = || self.records.iter();
+        let expired = records().filter_map(|(key, record)| Some((record.memory.expires_at?, key)));
+        let mut memories = earliest(&mut left, expired.filter(|(at, _)| *at <= sweep.expired_at));
+        let deleted = records().filter_map(|(key, record)| Some((record.deleted_at?, key)));
+        let deleted = deleted.filter(|(at, key)| *at <= sweep.deleted_until && !memories.contains(key));
+        memories.extend(earliest(&mut left, deleted));
+        let cached = self.cache.iter().map(|(key, entry)| (entry.expires_at, key));
+        let cached = earliest(&mut left, cached.filter(|(at, _)| *at <= sweep.expired_at));
+        let decided = self.decisions.iter().filter_map(|(key, decision)| Some((decision.expires_at?, key)));
+        let decided = earliest(&mut left, decided.filter(|(at, _)| *at <= sweep.expired_at));
+        let audited = self.audit.iter().map(|(number, entry)| (entry.at, number));
+        let audited = earliest(&mut left, audited.filter(|(at, _)| *at < sweep.audited_before));
+        let wiped = self.wipes.iter().map(|(key, wipe)| (wipe.at, key));
+        let wiped = earliest(&mut left, wiped.filter(|(at, _)| *at < sweep.wiped_before));
+        for key in &memories {
+            self.remove(key);
+        }
+        self.cache.retain(|key, _| !cached.contains(key));
+        self.decisions.retain(|key, _| !decided.contains(key));
+        self.audit.retain(|number, _| !audited.contains(number));
+        self.wipes.retain(|key, _| !wiped.contains(key));
+        self.version += u64::from(!memories.is_empty());
+        limit - left
+    }
+}
+
+/// The keys of the earliest of what is due, at most `left`, which falls by their number.
+fn earliest<'a, K: Ord + Clone + 'a>(left: &mut usize, due: impl Iterator<Item = (Timestamp, &'a K)>) -> Vec<K> {
+    let mut due: Vec<_> = due.collect();
+    due.sort();
+    due.truncate(*left);
+    *left -= due.len();
+    due.into_iter().map(|(_, key)| key.clone()).collect()
+}
+
+/// Whether these are two short-term memories at one position of an owner's thread.
+fn have_same_position(left: &Memory, right: &Memory) -> bool {
+    let place = |memory: &Memory| (memory.space.clone(), memory.owner.clone(), memory.thread.clone());
+    left.id != right.id
+        && left.owner.is_some()
+        && left.thread.is_some()
+        && (left.tier, right.tier) == (Tier::ShortTerm, Tier::ShortTerm)
+        && place(left) == place(right)
+}
+
+/// Whether it came in as conversation.
+pub(crate) fn is_of_conversations(memory: &Memory) -> bool {
+    memory.tier == Tier::ShortTerm || memory.enrichment.is_some()
+}
+
+pub(crate) fn conflict(message: impl Into<String>) -> Error {
+    Error::new(ErrorCode::Conflict, message)
 }
 
 impl NaiveStore {
@@ -177,25 +284,74 @@ impl Store for NaiveStore {
     fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
         let state = self.state();
         let lacks = |passage: &Passage| passage.vector.as_ref().is_none_or(|vector| vector.model != *model);
-        let keys = state.records.iter().filter(|(_, record)| record.passages.iter().any(lacks));
-        Ok(keys.map(|(key, _)| key.clone()).take(limit).collect())
+        let lacking = state.shown().filter(|record| record.passages.iter().any(lacks)).map(|record| &record.memory);
+        Ok(lacking.map(|memory| (memory.space.clone(), memory.id.clone())).take(limit).collect())
     }
 
-    fn sweep(&self, now: Timestamp, limit: usize) -> Result<usize> {
+    fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
+        Ok(self.state().soft_delete(filter, id, now, limit))
+    }
+
+    fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {
+        let state = self.state();
+        let memories = state.records.values().map(|record| &record.memory);
+        let owned = memories.filter(|memory| memory.space == *space && memory.owner.as_deref() == Some(owner));
+        let threads = owned.filter_map(|memory| memory.thread.as_ref()).filter(|other| other.name == thread);
+        Ok(threads.map(|thread| thread.position + 1).max().unwrap_or(0))
+    }
+
+    fn accesses(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<u64>> {
+        let state = self.state();
+        let count = |id: &MemoryId| {
+            state.records.get(&(space.clone(), id.clone())).map_or(0, |record| record.memory.access.count)
+        };
+        Ok(ids.iter().map(count).collect())
+    }
+
+    fn touch(&self, touches: &[Touch]) -> Result<()> {
         let mut state = self.state();
-        let mut expired: Vec<_> = state
-            .records
-            .iter()
-            .filter(|(_, record)| !record.memory.is_live(now))
-            .map(|(key, record)| (record.memory.expires_at, key.clone()))
-            .collect();
-        expired.sort();
-        expired.truncate(limit);
-        for (_, key) in &expired {
-            state.records.remove(key);
+        for touch in touches {
+            if let Some(record) = state.records.get_mut(&(touch.space.clone(), touch.id.clone())) {
+                let access = &mut record.memory.access;
+                access.count += touch.access.count;
+                access.last = access.last.max(touch.access.last);
+            }
         }
-        state.version += u64::from(!expired.is_empty());
-        Ok(expired.len())
+        Ok(())
+    }
+
+    fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>> {
+        let state = self.state();
+        let mut counts = BTreeMap::new();
+        for memory in state.shown().map(|record| &record.memory) {
+            let is_owned = memory.space == *space && memory.owner.as_deref() == Some(owner);
+            if is_owned && memory.is_live(now) && is_of_conversations(memory) {
+                *counts.entry((memory.tier, memory.enrichment)).or_insert(0) += 1;
+            }
+        }
+        Ok(counts.into_iter().map(|((tier, enrichment), memories)| CensusRow { tier, enrichment, memories }).collect())
+    }
+
+    fn wipe(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Wiped> {
+        Ok(self.state().wipe(space, owner, now))
+    }
+
+    fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
+        let mut state = self.state();
+        let is_anothers = |(other, until): &(String, Timestamp)| other != holder && *until > now;
+        if state.leases.get(name).is_some_and(is_anothers) {
+            return Ok(false);
+        }
+        state.leases.insert(name.to_owned(), (holder.to_owned(), until));
+        Ok(true)
+    }
+
+    fn needs_sweep(&self, sweep: &Sweep) -> Result<bool> {
+        Ok(self.state().clone().sweep(sweep, 1) > 0)
+    }
+
+    fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize> {
+        Ok(self.state().sweep(sweep, limit))
     }
 
     fn version(&self) -> Result<u64> {
@@ -214,7 +370,7 @@ impl TokenStore for NaiveStore {
         let mut state = self.state();
         if state.tokens.iter().any(|other| other.id == token.id || other.hash == token.hash) {
             let message = format!("a token named `{}`, or with the same secret, exists; choose another", token.id);
-            return Err(Error::new(ErrorCode::Conflict, message));
+            return Err(conflict(message));
         }
         state.tokens.push(token.clone());
         Ok(())

@@ -85,6 +85,10 @@ pub enum Command {
     Token(Token),
     /// Print every setting with its value and where that comes from
     Config,
+    /// Read the audit log: who called what, and how it went
+    ///
+    /// Oldest first. With --json, --follow prints one object a line.
+    Audit(Audit),
     /// Check the data folder, the database, the model and the clock
     Doctor,
     /// Print the completion script of a shell
@@ -185,6 +189,25 @@ pub struct List {
     pub offset: u32,
 }
 
+#[derive(Args)]
+pub struct Audit {
+    /// Only calls of this user
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Only calls of this tool
+    #[arg(long, value_name = "NAME")]
+    pub tool: Option<String>,
+    /// Only calls since then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago such as 90m or 7d
+    #[arg(long, value_name = "MOMENT")]
+    pub since: Option<String>,
+    /// How many at most: the last ones
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+    /// Go on with new calls as they come, until interrupted
+    #[arg(long)]
+    pub follow: bool,
+}
+
 #[derive(Subcommand)]
 pub enum Token {
     /// Make a token and print its secret, this once
@@ -221,6 +244,18 @@ pub enum Bench {
         /// How many memories to search in
         #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
         memories: u32,
+    },
+    /// Measure many clients of many users over HTTP, and what a user's health and wipe cost
+    Clients {
+        /// Work in this folder, on the disk to be measured [default: a temporary one]
+        #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// How many memories the users have together
+        #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+        memories: u32,
+        /// How many calls each client makes
+        #[arg(long, value_name = "NUMBER", default_value_t = 250)]
+        calls: u32,
     },
     /// Measure how well `recall` finds the evidence of LoCoMo's questions
     Locomo {

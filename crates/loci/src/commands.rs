@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod add;
+pub mod audit;
 pub mod bench;
 pub mod bootstrap;
 pub mod completions;

@@ -6,6 +6,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that fails may panic"))]
 
+mod background;
 mod cli;
 mod commands;
 mod damage;
@@ -16,6 +17,7 @@ mod settings;
 mod settings_file;
 mod wiring;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -26,7 +28,7 @@ use tracing_subscriber::prelude::*;
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
-use crate::settings::{Settings, Variables};
+use crate::settings::{SETTINGS, Settings, Variables};
 
 fn main() -> ExitCode {
     match run(&Cli::parse()) {
@@ -67,6 +69,7 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::Bootstrap { project } => commands::bootstrap::run(settings, project.as_deref(), output),
         Command::Token(command) => commands::token::run(settings, command, output),
         Command::Config => commands::config::run(settings, output),
+        Command::Audit(arguments) => commands::audit::run(settings, arguments, output),
         Command::Doctor => commands::doctor::run(settings, output),
         Command::Bench(command) => commands::bench::run(settings, command, output),
         Command::Completions { .. } | Command::Man { .. } | Command::Reference => Ok(()),
@@ -75,8 +78,9 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
 
 /// The environment variables that may be settings.
 fn variables() -> Result<Variables, Failure> {
-    let ours = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let ours = ours.filter(|(name, _)| name.starts_with("LOCI_"));
+    let all = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let of_others: BTreeSet<&str> = SETTINGS.iter().filter_map(|setting| setting.alias).collect();
+    let ours = all.filter(|(name, _)| name.starts_with("LOCI_") || of_others.contains(name.as_str()));
     ours.map(|(name, value)| match value.into_string() {
         Ok(value) => Ok((name, value)),
         Err(_) => Err(Failure::new(Exit::Usage, format!("the environment variable {name} is no UTF-8 text"))),

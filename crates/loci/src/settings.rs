@@ -10,11 +10,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use directories::ProjectDirs;
-use loci_engine::SearchMode;
+use loci_engine::{FusionWeights, Policy, RankingWeights, SearchMode};
 use tracing::level_filters::LevelFilter;
 
 use crate::exit::{Exit, Failure};
 use crate::settings_file;
+
+mod list;
+
+pub use list::*;
 
 /// A setting.
 pub struct Setting {
@@ -24,6 +28,8 @@ pub struct Setting {
     pub flag: Option<&'static str>,
     /// The environment variable.
     pub variable: &'static str,
+    /// The environment variable of the system that a dialect stands in for; ours goes before it.
+    pub alias: Option<&'static str>,
     /// The value when nobody sets one.
     pub default: Preset,
     /// The form in the file.
@@ -44,7 +50,7 @@ pub enum Preset {
 
 /// The form of a value in the file. Flags and the environment have text; there, items of a list
 /// are separated by commas.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Form {
     /// A string.
     Text,
@@ -52,147 +58,22 @@ pub enum Form {
     Secret,
     /// A whole number of seconds above zero.
     Seconds,
+    /// A whole number in this range, ends included.
+    Whole {
+        /// The lowest.
+        min: u64,
+        /// The highest.
+        max: u64,
+    },
+    /// A number from 0 to this one.
+    Number {
+        /// The highest.
+        max: f64,
+    },
     /// An array of strings.
     List,
     /// One of these strings.
     Choice(&'static [&'static str]),
-}
-
-macro_rules! settings {
-    ($($(#[doc = $doc:literal])+ $name:ident = $setting:expr;)+) => {
-        $($(#[doc = $doc])+ pub const $name: Setting = $setting;)+
-        /// Every setting, in the order of the documentation.
-        pub static SETTINGS: &[Setting] = &[$($name),+];
-    };
-}
-
-settings! {
-    /// Where the data is.
-    DATA = Setting {
-        key: "data",
-        flag: Some("data"),
-        variable: "LOCI_DATA",
-        default: Preset::Words("the platform's data folder"),
-        form: Form::Text,
-        meaning: "Folder that holds the memories",
-    };
-    /// How much is logged.
-    LOG = Setting {
-        key: "log",
-        flag: Some("log"),
-        variable: "LOCI_LOG",
-        default: Preset::Words("info for `serve`, else warn"),
-        form: Form::Choice(&["error", "warn", "info", "debug", "trace"]),
-        meaning: "How much to log to stderr: error, warn, info, debug or trace",
-    };
-    /// How searches find candidates.
-    SEARCH = Setting {
-        key: "search",
-        flag: Some("search"),
-        variable: "LOCI_SEARCH",
-        default: Preset::Text("hybrid"),
-        form: Form::Choice(&["hybrid", "vector", "words"]),
-        meaning: "How to search: hybrid (words and meaning), vector (meaning alone) or words",
-    };
-    /// The address of the HTTP server.
-    BIND = Setting {
-        key: "bind",
-        flag: Some("bind"),
-        variable: "LOCI_BIND",
-        default: Preset::Text("127.0.0.1:7821"),
-        form: Form::Text,
-        meaning: "Address and port of the HTTP server; port 0 takes a free one",
-    };
-    /// Web pages that may call.
-    ALLOWED_ORIGINS = Setting {
-        key: "allowed_origins",
-        flag: None,
-        variable: "LOCI_ALLOWED_ORIGINS",
-        default: Preset::Text(""),
-        form: Form::List,
-        meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port",
-    };
-    /// Names of this server.
-    ALLOWED_HOSTS = Setting {
-        key: "allowed_hosts",
-        flag: None,
-        variable: "LOCI_ALLOWED_HOSTS",
-        default: Preset::Text(""),
-        form: Form::List,
-        meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org",
-    };
-    /// Which kind of model.
-    EMBEDDING_PROVIDER = Setting {
-        key: "embedding.provider",
-        flag: None,
-        variable: "LOCI_EMBEDDING_PROVIDER",
-        default: Preset::Text("bundled"),
-        form: Form::Choice(&["bundled", "folder", "http", "none"]),
-        meaning: "Where the embedding model is: bundled (in the binary), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone)",
-    };
-    /// A model on disk.
-    EMBEDDING_MODEL_FOLDER = Setting {
-        key: "embedding.model_folder",
-        flag: None,
-        variable: "LOCI_EMBEDDING_MODEL_FOLDER",
-        default: Preset::Unset,
-        form: Form::Text,
-        meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
-    };
-    /// A model behind an endpoint.
-    EMBEDDING_URL = Setting {
-        key: "embedding.url",
-        flag: None,
-        variable: "LOCI_EMBEDDING_URL",
-        default: Preset::Unset,
-        form: Form::Text,
-        meaning: "Base URL of an OpenAI-compatible endpoint, such as http://localhost:11434/v1, for the provider http",
-    };
-    /// Its name there.
-    EMBEDDING_MODEL = Setting {
-        key: "embedding.model",
-        flag: None,
-        variable: "LOCI_EMBEDDING_MODEL",
-        default: Preset::Unset,
-        form: Form::Text,
-        meaning: "Name of the model at that endpoint",
-    };
-    /// The key for it.
-    EMBEDDING_API_KEY = Setting {
-        key: "embedding.api_key",
-        flag: None,
-        variable: "LOCI_EMBEDDING_API_KEY",
-        default: Preset::Unset,
-        form: Form::Secret,
-        meaning: "Key for that endpoint, sent as a bearer token; never shown",
-    };
-    /// Patience with it.
-    EMBEDDING_TIMEOUT_SECONDS = Setting {
-        key: "embedding.timeout_seconds",
-        flag: None,
-        variable: "LOCI_EMBEDDING_TIMEOUT_SECONDS",
-        default: Preset::Text("10"),
-        form: Form::Seconds,
-        meaning: "Seconds that one request to that endpoint may take",
-    };
-    /// The rhythm of background work.
-    MAINTENANCE_SECONDS = Setting {
-        key: "maintenance_seconds",
-        flag: None,
-        variable: "LOCI_MAINTENANCE_SECONDS",
-        default: Preset::Text("60"),
-        form: Form::Seconds,
-        meaning: "Seconds between two rounds in which `serve` and `mcp` remove expired memories and embed pending ones",
-    };
-    /// Patience with other processes.
-    BUSY_TIMEOUT_SECONDS = Setting {
-        key: "busy_timeout_seconds",
-        flag: None,
-        variable: "LOCI_BUSY_TIMEOUT_SECONDS",
-        default: Preset::Text("10"),
-        form: Form::Seconds,
-        meaning: "Seconds that a write waits for other processes that write to the same data",
-    };
 }
 
 /// The flag of the configuration file, which cannot name itself.
@@ -204,13 +85,18 @@ pub const CONFIG_MEANING: &str =
     "Configuration file [env: LOCI_CONFIG] [default: loci/config.toml in the platform's configuration folder]";
 
 impl Setting {
+    /// The environment variables that set it; the first one that is set counts.
+    pub fn variables(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.variable).chain(self.alias)
+    }
+
     /// The help text of its flag.
     pub fn help(&self) -> String {
         let default = match self.default {
             Preset::Text("") | Preset::Unset => String::new(),
             Preset::Text(text) | Preset::Words(text) => format!(" [default: {text}]"),
         };
-        format!("{} [env: {}]{default}", self.meaning, self.variable)
+        format!("{} [env: {}]{default}", self.meaning, self.variables().collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -279,6 +165,19 @@ pub enum EmbeddingChoice {
     NoModel,
 }
 
+/// A language model behind an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LanguageModel {
+    /// The base URL.
+    pub url: String,
+    /// The model's name there.
+    pub model: String,
+    /// The key.
+    pub api_key: Option<String>,
+    /// For one request.
+    pub timeout: Duration,
+}
+
 /// What holds for this call.
 pub struct Settings {
     /// The configuration file that was read, or would be if it were there.
@@ -297,6 +196,16 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// [`EMBEDDING_PROVIDER`] and what belongs to it.
     pub embedding: EmbeddingChoice,
+    /// [`LLM_URL`] and what belongs to it.
+    pub language_model: Option<LanguageModel>,
+    /// [`WEB_SEARCH_URL`].
+    pub web_search_url: String,
+    /// [`WEB_SEARCH_API_KEY`].
+    pub web_search_key: Option<String>,
+    /// Everything else about conversations, their ranking, the cache and the audit log.
+    pub policy: Policy,
+    /// [`AUDIT_FLUSH_SECONDS`].
+    pub flush: Duration,
     /// [`MAINTENANCE_SECONDS`].
     pub maintenance: Duration,
     /// [`BUSY_TIMEOUT_SECONDS`].
@@ -323,8 +232,9 @@ impl Settings {
         let is_named = config_file.origin != Origin::Default;
         let mut values = settings_file::read(Path::new(&config_file.text), is_named)?;
         for setting in SETTINGS {
-            if let Some(text) = environment(setting.variable) {
-                values.insert(setting.key, Found { text, origin: Origin::Environment(setting.variable) });
+            let set = setting.variables().find_map(|variable| Some((variable, environment(variable)?)));
+            if let Some((variable, text)) = set {
+                values.insert(setting.key, Found { text, origin: Origin::Environment(variable) });
             }
             if let Some((flag, text)) = setting.flag.and_then(|flag| Some((flag, flags.get(flag)?.clone()))) {
                 values.insert(setting.key, Found { text, origin: Origin::Flag(flag) });
@@ -399,6 +309,11 @@ impl Values {
             allowed_origins: self.list(&ALLOWED_ORIGINS),
             allowed_hosts: self.list(&ALLOWED_HOSTS),
             embedding,
+            language_model: self.language_model()?,
+            web_search_url: self.text(&WEB_SEARCH_URL).unwrap_or_default().to_owned(),
+            web_search_key: self.text(&WEB_SEARCH_API_KEY).map(str::to_owned),
+            policy: self.policy(),
+            flush: self.seconds(&AUDIT_FLUSH_SECONDS),
             maintenance: self.seconds(&MAINTENANCE_SECONDS),
             busy_timeout: self.seconds(&BUSY_TIMEOUT_SECONDS),
             rows: SETTINGS.iter().map(|setting| self.row(setting)).collect(),
@@ -428,8 +343,62 @@ impl Values {
             Form::Seconds if !text.parse::<u32>().is_ok_and(|seconds| seconds > 0) => {
                 Err(self.wrong(setting, format!("is `{text}`; give a whole number of seconds above zero")))
             }
+            Form::Whole { min, max } if !text.parse().is_ok_and(|number| (min..=max).contains(&number)) => {
+                Err(self.wrong(setting, format!("is `{text}`; give a whole number from {min} to {max}")))
+            }
+            Form::Number { max } if !text.parse().is_ok_and(|number| (0.0..=max).contains(&number)) => {
+                Err(self.wrong(setting, format!("is `{text}`; give a number from 0 to {max}")))
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Of a checked setting.
+    fn whole(&self, setting: &Setting) -> u64 {
+        self.text(setting).and_then(|text| text.parse().ok()).unwrap_or(1)
+    }
+
+    /// Of a checked setting.
+    fn number(&self, setting: &Setting) -> f64 {
+        self.text(setting).and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    fn policy(&self) -> Policy {
+        const DAY_SECONDS: u64 = 86_400;
+        // From the scale of the setting to a cosine.
+        let cosine = |similarity: f64| (2.0 * similarity - 1.0) as f32;
+        Policy {
+            message_ttl_seconds: 3_600 * self.whole(&MESSAGE_TTL_HOURS),
+            results_max: self.whole(&RESULTS_MAX) as usize,
+            purge_after_seconds: DAY_SECONDS * self.whole(&PURGE_DAYS),
+            cache_cosine_min: cosine(self.number(&CACHE_SIMILARITY_THRESHOLD)),
+            cache_ttl_seconds: self.whole(&CACHE_TTL_SECONDS),
+            fusion: FusionWeights {
+                vector: self.number(&FUSION_VECTOR_WEIGHT),
+                text: self.number(&FUSION_TEXT_WEIGHT),
+            },
+            ranking: RankingWeights {
+                recency: self.number(&RANKING_RECENCY),
+                importance: self.number(&RANKING_IMPORTANCE),
+                relevance: self.number(&RANKING_RELEVANCE),
+                decay_days: self.whole(&RANKING_DECAY_DAYS) as f64,
+            },
+            audit_retention_seconds: DAY_SECONDS * self.whole(&AUDIT_RETENTION_DAYS),
+            audit_buffer: self.whole(&AUDIT_FLUSH_ENTRIES) as usize,
+        }
+    }
+
+    fn language_model(&self) -> Result<Option<LanguageModel>, Failure> {
+        let Some(url) = self.text(&LLM_URL).filter(|url| !url.is_empty()) else { return Ok(None) };
+        let model = self.text(&LLM_MODEL).ok_or_else(|| {
+            self.wrong(&LLM_URL, format!("is set, which needs `{}` ({})", LLM_MODEL.key, LLM_MODEL.variable))
+        })?;
+        Ok(Some(LanguageModel {
+            url: url.to_owned(),
+            model: model.to_owned(),
+            api_key: self.text(&LLM_API_KEY).map(str::to_owned),
+            timeout: Duration::from_secs(self.whole(&LLM_TIMEOUT_SECONDS)),
+        }))
     }
 
     fn embedding(&self) -> Result<EmbeddingChoice, Failure> {
@@ -517,6 +486,13 @@ mod tests {
         let file = "data = \"d\"\nlog = \"debug\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\n\
                     maintenance_seconds = 5\nbusy_timeout_seconds = 6\n\
+                    [conversation]\nmessage_ttl_hours = 1\nresults_max = 2\npurge_days = 3\n\
+                    [cache]\nsimilarity_threshold = 0.75\nttl_seconds = 4\n\
+                    [fusion]\nvector_weight = 0.5\ntext_weight = 2\n\
+                    [ranking]\nrecency_weight = 0\nimportance_weight = 1\nrelevance_weight = 2.5\ndecay_days = 7\n\
+                    [web_search]\nurl = \"http://localhost:2\"\napi_key = \"w\"\n\
+                    [llm]\nurl = \"http://localhost:3\"\nmodel = \"l\"\napi_key = \"s\"\ntimeout_seconds = 8\n\
+                    [audit]\nretention_days = 9\nflush_seconds = 10\nflush_entries = 11\n\
                     [embedding]\nprovider = \"http\"\nurl = \"http://localhost:1/v1\"\nmodel = \"m\"\n\
                     api_key = \"k\"\ntimeout_seconds = 7\nmodel_folder = \"f\"\n";
         let settings = settle(file, &[], &[]).unwrap();
@@ -527,6 +503,25 @@ mod tests {
         assert_eq!(settings.allowed_origins, ["https://a:1", "https://b:*"]);
         assert_eq!(settings.maintenance, Duration::from_secs(5));
         assert_eq!(settings.busy_timeout, Duration::from_secs(6));
+        let policy = settings.policy;
+        assert_eq!((policy.message_ttl_seconds, policy.results_max, policy.purge_after_seconds), (3_600, 2, 259_200));
+        assert_eq!((policy.cache_cosine_min, policy.cache_ttl_seconds), (0.5, 4));
+        assert_eq!(policy.fusion, FusionWeights { vector: 0.5, text: 2.0 });
+        let ranking = RankingWeights { recency: 0.0, importance: 1.0, relevance: 2.5, decay_days: 7.0 };
+        assert_eq!(policy.ranking, ranking);
+        assert_eq!((policy.audit_retention_seconds, policy.audit_buffer), (777_600, 11));
+        assert_eq!(settings.flush, Duration::from_secs(10));
+        assert_eq!(
+            (settings.web_search_url.as_str(), settings.web_search_key.as_deref()),
+            ("http://localhost:2", Some("w"))
+        );
+        let language_model = LanguageModel {
+            url: "http://localhost:3".to_owned(),
+            model: "l".to_owned(),
+            api_key: Some("s".to_owned()),
+            timeout: Duration::from_secs(8),
+        };
+        assert_eq!(settings.language_model, Some(language_model));
         let api_key = Some("k".to_owned());
         let (url, model, timeout) = ("http://localhost:1/v1".to_owned(), "m".to_owned(), Duration::from_secs(7));
         assert_eq!(settings.embedding, EmbeddingChoice::Http { url, model, api_key, timeout });
@@ -534,7 +529,7 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_by_name_and_origin() {
-        let rows: [(&str, &[_], &str); 9] = [
+        let rows: [(&str, &[_], &str); 13] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
             ("\nbind = \"nowhere\"\n", &[], "config.toml:2) is `nowhere`"),
@@ -543,6 +538,10 @@ mod tests {
             ("allowed_hosts = \"a\"\n", &[], "must be an array of strings"),
             ("", &[("LOCI_SEARCH", "magic")], "`search` (env LOCI_SEARCH) is `magic`"),
             ("[embedding]\nprovider = \"folder\"\n", &[], "needs `embedding.model_folder`"),
+            ("[conversation]\nresults_max = 101\n", &[], "from 1 to 100"),
+            ("[ranking]\nrecency_weight = -0.5\n", &[], "a number from 0 to 1000"),
+            ("", &[("CACHE_SIMILARITY_THRESHOLD", "NaN")], "(env CACHE_SIMILARITY_THRESHOLD) is `NaN`"),
+            ("[llm]\nurl = \"http://localhost:1\"\n", &[], "needs `llm.model`"),
             ("search = \"vector\"\n[embedding]\nprovider = \"none\"\n", &[], "needs a model"),
         ];
         for (file, variables, expected) in rows {
@@ -550,6 +549,24 @@ mod tests {
             assert_eq!(failure.exit, Exit::Usage);
             assert!(failure.message.contains(expected), "{} should contain {expected}", failure.message);
         }
+    }
+
+    #[test]
+    fn the_originals_names_count_after_ours() {
+        let of = |variables: &[(&str, &str)]| {
+            let settings = settle("[conversation]\nresults_max = 1\n", variables, &[]).unwrap();
+            let row = settings.rows.into_iter().find(|row| row.setting.key == RESULTS_MAX.key).unwrap();
+            (settings.policy.results_max, row.origin)
+        };
+        let (theirs, ours) = ("MAX_RESULTS_PER_QUERY", "LOCI_CONVERSATION_RESULTS_MAX");
+        assert_eq!(of(&[(theirs, "2")]), (2, Origin::Environment(theirs)));
+        assert_eq!(of(&[(theirs, "2"), (ours, "3")]), (3, Origin::Environment(ours)));
+        assert_eq!(of(&[(theirs, "")]).0, 1);
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_engine() {
+        assert_eq!(settle("", &[], &[]).unwrap().policy, Policy::default());
     }
 
     #[test]

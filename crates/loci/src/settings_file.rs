@@ -82,8 +82,14 @@ fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, &'static st
     match (setting.form, value) {
         (Form::Text | Form::Secret | Form::Choice(_), DeValue::String(text)) => Ok(text.to_string()),
         (Form::Text | Form::Secret | Form::Choice(_), _) => Err("a string"),
-        (Form::Seconds, DeValue::Integer(number)) if number.radix() == 10 => Ok(number.as_str().to_owned()),
-        (Form::Seconds, _) => Err("a whole number"),
+        (Form::Seconds | Form::Whole { .. } | Form::Number { .. }, DeValue::Integer(number))
+            if number.radix() == 10 =>
+        {
+            Ok(number.as_str().to_owned())
+        }
+        (Form::Seconds | Form::Whole { .. }, _) => Err("a whole number"),
+        (Form::Number { .. }, DeValue::Float(number)) => Ok(number.as_str().to_owned()),
+        (Form::Number { .. }, _) => Err("a number"),
         (Form::List, DeValue::Array(items)) => {
             let items: Option<Vec<&str>> = items.iter().map(|item| item.get_ref().as_str()).collect();
             items.map(|items| items.join(",")).ok_or("an array of strings")

@@ -1,27 +1,24 @@
 //! Concrete parts behind the engine's seams, as the settings choose them.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use loci_core::{Caller, Clock, Embedder, Error, ModelId, Result, Store, Timestamp};
 use loci_dialects::{Context, Reply};
-use loci_embed::{HttpModel, HttpModelOptions, LocalModel, NoModel};
+use loci_embed::{LocalModel, NoModel};
 use loci_engine::Engine;
+use loci_http::{ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions};
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use serde_json::{Map, Value};
 
 use crate::exit::{Exit, Failure};
 use crate::output::note;
-use crate::settings::{EmbeddingChoice, Settings};
+use crate::settings::{EmbeddingChoice, LanguageModel, Settings};
 
 /// How long the end of a server waits for calls whose replies nobody waits for any more. What they
 /// have not committed by then is not acknowledged either.
 pub const CALLS_END_TIMEOUT: Duration = Duration::from_millis(250);
-/// How long an end waits for the round of background work that runs. Together with the drain of
-/// the server this stays below two seconds.
-const ROUND_END_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The time of this machine.
 pub struct SystemClock;
@@ -62,7 +59,14 @@ impl Parts {
         let embedder = embedder(&settings.embedding)?;
         let store = Arc::new(open_store(settings, data)?);
         let shared: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
-        let engine = Engine::new(shared, Arc::clone(&embedder), Arc::new(SystemClock), settings.search);
+        let mut engine = Engine::new(shared, Arc::clone(&embedder), Arc::new(SystemClock), settings.search)
+            .with_policy(settings.policy);
+        if let Some(model) = &settings.language_model {
+            engine = engine.with_enricher(Arc::new(chat_model(model)?));
+        }
+        if let Some(key) = &settings.web_search_key {
+            engine = engine.with_web_search(Arc::new(web_search(&settings.web_search_url, key)?));
+        }
         Ok(Parts { store, embedder, engine: Arc::new(engine) })
     }
 
@@ -72,14 +76,24 @@ impl Parts {
     /// What the tool refuses.
     pub fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Reply, Failure> {
         let caller = Caller::local();
-        let tool = loci_dialects::mememory::DIALECT
+        let dialect = &loci_dialects::mememory::DIALECT;
+        let tool = dialect
             .tool(tool)
             .ok_or_else(|| Failure::new(Exit::Failure, format!("the mememory dialect has no tool {tool}")))?;
-        let reply = tool.call(Context { engine: &self.engine, caller: &caller }, arguments)?;
+        let reply = dialect.call(tool, Context { engine: &self.engine, caller: &caller }, arguments)?;
         if let Some(notice) = &reply.notice {
             note(format_args!("note: {notice}"));
         }
         Ok(reply)
+    }
+}
+
+impl Drop for Parts {
+    /// What was noted and not written yet must not end with the process.
+    fn drop(&mut self) {
+        if let Err(error) = self.engine.flush() {
+            tracing::warn!(%error, "the last entries of the audit log could not be written");
+        }
     }
 }
 
@@ -122,6 +136,15 @@ pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> 
 
 fn http_model(url: &str, model: &str, key: Option<String>, timeout: Duration) -> Result<HttpModel> {
     HttpModel::new(HttpModelOptions { key, timeout, ..HttpModelOptions::new(url, model) })
+}
+
+fn chat_model(model: &LanguageModel) -> Result<ChatModel> {
+    let LanguageModel { url, model, api_key, timeout } = model;
+    ChatModel::new(ChatModelOptions { key: api_key.clone(), timeout: *timeout, ..ChatModelOptions::new(url, model) })
+}
+
+fn web_search(url: &str, key: &str) -> Result<TavilySearch> {
+    TavilySearch::new(TavilySearchOptions { base_url: url.to_owned(), ..TavilySearchOptions::new(key) })
 }
 
 /// Has the chosen model embed a text: its name, and the number of components of its vectors.
@@ -169,62 +192,6 @@ impl Embedder for FolderModel {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.opened()?.embed(texts)
-    }
-}
-
-/// Background work. When this is dropped, the round that runs is waited for, within limits, so
-/// that whoever drops the engine next closes the store.
-pub struct Maintenance {
-    stop: Option<mpsc::Sender<()>>,
-    ended: mpsc::Receiver<()>,
-}
-
-impl Drop for Maintenance {
-    fn drop(&mut self) {
-        self.stop = None;
-        // Nothing is ever sent: the channel closes when the thread has ended.
-        let _ = self.ended.recv_timeout(ROUND_END_TIMEOUT);
-    }
-}
-
-impl Maintenance {
-    /// Runs a round of [`Engine::maintain`] at every `interval`, first after one, and another at
-    /// once while there is something to do.
-    pub fn start(engine: Arc<Engine>, interval: Duration) -> Self {
-        let (stop, stopped) = mpsc::channel::<()>();
-        let (ending, ended) = mpsc::channel::<()>();
-        let thread = std::thread::Builder::new().name("maintenance".to_owned());
-        let spawned = thread.spawn(move || {
-            let mut is_failing = false;
-            let mut wait = interval;
-            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                // A state is logged when it begins, not at every round that it lasts.
-                let did_something = match engine.maintain() {
-                    Ok(done) => {
-                        if is_failing {
-                            tracing::info!("background work goes on again");
-                        }
-                        is_failing = false;
-                        done.swept + done.embedded > 0
-                    }
-                    Err(error) => {
-                        if !is_failing {
-                            tracing::warn!(%error, "background work fails; it is tried again at every interval");
-                        }
-                        is_failing = true;
-                        false
-                    }
-                };
-                wait = if did_something { Duration::ZERO } else { interval };
-            }
-            // In this order.
-            drop(engine);
-            drop(ending);
-        });
-        if let Err(error) = spawned {
-            tracing::warn!(%error, "there is no thread for background work; expired memories stay on the disk");
-        }
-        Maintenance { stop: Some(stop), ended }
     }
 }
 

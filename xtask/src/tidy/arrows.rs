@@ -55,6 +55,7 @@ pub static RULES: Rules = Rules {
         ("loci-core", 0),
         ("loci-search", 1),
         ("loci-embed", 1),
+        ("loci-http", 1),
         ("loci-testkit", 1),
         ("loci-store-sqlite", 2),
         ("loci-engine", 2),
@@ -68,6 +69,7 @@ pub static RULES: Rules = Rules {
         ("rusqlite", &["loci-store-sqlite"]),
         ("refinery", &["loci-store-sqlite"]),
         ("rten*", &["loci-embed"]),
+        ("ureq", &["loci-http"]),
     ],
     never_in: &[("serde*", &["loci-core", "loci-search", "loci-engine"])],
 };

@@ -46,8 +46,9 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
                 }
                 match tool.name {
                     Some(name) => {
-                        faults.extend(missing_cases(tree, path, dialect, &name));
-                        tools.insert(format!("{dialect}/{name}"));
+                        let place = format!("{}/{name}", cases_folder(dialect));
+                        faults.extend(missing_cases(tree, path, &place, &name));
+                        tools.insert(place);
                     }
                     None => faults.push(Fault::new(path, "write TypedTool::NAME as a literal string")),
                 }
@@ -73,8 +74,13 @@ fn unnamed_file(path: &str, folder: &str, list: &RustSource) -> Option<Fault> {
     Some(Fault::new(path, format!("no module names it, so it is not compiled: add `mod {name};` to {folder}mod.rs")))
 }
 
-fn missing_cases(tree: &Tree, path: &str, dialect: &str, tool: &str) -> Option<Fault> {
-    let folder = format!("{CASES}{dialect}/{tool}/");
+/// The folder of a dialect's cases has its name on the wire, where a module's underscore is a dash.
+fn cases_folder(module: &str) -> String {
+    module.replace('_', "-")
+}
+
+fn missing_cases(tree: &Tree, path: &str, place: &str, tool: &str) -> Option<Fault> {
+    let folder = format!("{CASES}{place}/");
     let has_case = tree.texts("yaml").any(|(case, _)| case.starts_with(&folder));
     (!has_case).then(|| Fault::new(path, format!("the tool {tool} has no cases: add a .yaml file under {folder}")))
 }
@@ -284,6 +290,14 @@ mod tests {
             only_fault(&[("cases/one/keep/plain.yaml", "gone"), ("cases/one/keep/notes.md", "")])
                 .contains("has no cases")
         );
+    }
+
+    #[test]
+    fn a_dash_in_a_name_is_an_underscore_in_its_module() {
+        let dashed = [("src/one_two/mod.rs", LIST), ("src/one_two/keep.rs", KEEP)];
+        let with_cases_in = |path| faults_of(&[dashed[0], dashed[1], (path, "")]);
+        assert_eq!(with_cases_in("cases/one-two/keep/plain.yaml"), Vec::<String>::new());
+        assert_eq!(with_cases_in("cases/one_two/keep/plain.yaml").len(), 2);
     }
 
     #[test]

@@ -56,6 +56,7 @@ impl TypedTool for Help {
     const TITLE: &'static str = "Help";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
     const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "help";
     type Arguments = Arguments;
     type Output = Output;
 

@@ -41,6 +41,7 @@ impl TypedTool for List {
     const TITLE: &'static str = "List";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
     const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Vec<Record>;
 

@@ -14,7 +14,7 @@ mod resources;
 mod stats;
 mod update;
 
-use crate::{Dialect, Tool};
+use crate::{Dialect, FailureShape, Tool};
 
 pub use recall::score;
 pub use record::Record;
@@ -27,6 +27,8 @@ pub static DIALECT: Dialect = Dialect {
         assumption and `remember` whatever should still be known tomorrow: facts, rules, decisions, feedback. Pass \
         `project` to work with one project's memories together with the global ones. When `remember` reports a \
         contradiction, ask the user which memory holds. `help` explains everything.",
+    failure_shape: FailureShape::Nested,
+    user_argument: None,
     tools: &TOOLS,
     resources: Some(resources::RESOURCES),
 };

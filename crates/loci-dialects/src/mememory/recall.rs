@@ -1,13 +1,13 @@
 //! `recall`: find memories by a question.
 
-use loci_core::Result;
+use loci_core::{Result, Tier};
 use loci_engine::Signals;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{MemoryType, Scope, collections_to_search, sections};
 use super::record::Record;
-use crate::wire::{Count, Tags};
+use crate::wire::{Count, Tags, rounded};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -53,23 +53,26 @@ impl TypedTool for Recall {
     const TITLE: &'static str = "Recall";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
     const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Vec<Hit>;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let request = loci_engine::Recall {
             query: &arguments.query,
+            tier: Some(Tier::LongTerm),
             collections: collections_to_search(arguments.scope, arguments.project)?,
             sections: sections(arguments.r#type),
             tags: arguments.tags.unwrap_or_default().0,
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
             ranking: &score,
+            counts_access: false,
         };
         let recalled = context.engine.recall(context.caller, &request)?;
         let hits: Vec<Hit> = recalled
             .hits
             .into_iter()
-            .map(|hit| Hit { memory: hit.memory.into(), score: (hit.score * 1e4).round() / 1e4 })
+            .map(|hit| Hit { memory: hit.memory.into(), score: rounded(hit.score, 4) })
             .collect();
         Ok(Reply::json(crate::tool::to_value(&hits)?).with_notice(recalled.degraded))
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{DeliveryArgument, MemoryType, Scope, collection_to_write};
 use super::record::Record;
-use crate::wire::{Tags, ttl_seconds};
+use crate::wire::{Tags, rounded, ttl_seconds};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Similar memories that a new one is compared with.
@@ -91,6 +91,7 @@ impl TypedTool for Remember {
     const TITLE: &'static str = "Remember";
     const SCOPE: loci_core::Scope = loci_core::Scope::Write;
     const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
 
@@ -135,7 +136,7 @@ impl TypedTool for Remember {
             let matches = remembered.similar.into_iter().map(|similar| Match {
                 id: similar.memory.id.to_string(),
                 content: similar.memory.content,
-                similarity: (f64::from(similar.cosine) * 1e4).round() / 1e4,
+                similarity: rounded(similar.cosine.into(), 4),
             });
             warnings.push(Warning::Contradiction { matches: matches.collect() });
         }

@@ -41,6 +41,7 @@ impl TypedTool for Stats {
     const TITLE: &'static str = "Statistics";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
     const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;
 

@@ -25,6 +25,7 @@ impl TypedTool for Update {
     const TITLE: &'static str = "Update";
     const SCOPE: Scope = Scope::Write;
     const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Record;
 

@@ -11,26 +11,35 @@
 //!   - wait: 3600                      # seconds on the clock
 //!   - call: forget
 //!     with: {id: nothing}
-//!     fails: {code: not_found, says: [nothing]}
+//!     fails: {code: not_found, says: [nothing]}    # `gives:` beside it is its structuredContent
 //!   - read: mememory://bootstrap      # a resource; `absent: true` if there must be none
 //!     text: ""
 //!   - complete: {uri: "mememory://bootstrap/{project}", argument: project, prefix: lo}
 //!     gives: [loci]
+//!   - maintain: true                  # a round of maintenance
+//!   - enrich: true                    # what waits for enrichment is enriched
+//!   - flush: true                     # what is noted for later is written
+//!   - audited: {user: ann, tool: recall}   # the audit log, oldest first; of all, without either
+//!     gives: [{tool: recall, status: success, $more: true}]
 //! ```
 //!
 //! At the top, `embedder: failing` has a model that never answers, `search: vector` or `words`
-//! another way to search. Arguments may hold `{$repeat: a, times: 1048577}` for a long string, and `$name` or `${name}`
-//! for what an earlier step bound.
+//! another way to search, `web: answering` or `failing` a web search. Arguments may hold
+//! `{$repeat: a, times: 1048577}` for a long string, the same with an array for a long array, and
+//! `$name` or `${name}` for what an earlier step bound.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use loci_core::{Caller, Embedder, Principal, Scope, Scopes, Space, Store, Timestamp};
+use loci_core::{
+    AuditEntry, AuditQuery, Caller, Embedder, Error, Principal, Scope, Scopes, Space, Store, Timestamp, WebPage,
+    WebSearch,
+};
 use loci_dialects::{Context, Dialect, Reply, dialect};
 use loci_engine::{Engine, SearchMode};
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::matching::Bindings;
 
@@ -48,6 +57,7 @@ pub struct Case {
     embedder: EmbedderChoice,
     #[serde(default)]
     search: SearchChoice,
+    web: Option<WebChoice>,
     steps: Vec<Step>,
 }
 
@@ -69,6 +79,29 @@ enum SearchChoice {
     Words,
 }
 
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WebChoice {
+    /// Every query finds one page, whose content is the query.
+    Answering,
+    Failing,
+}
+
+impl WebSearch for WebChoice {
+    fn search(&self, query: &str) -> loci_core::Result<Vec<WebPage>> {
+        match self {
+            WebChoice::Failing => Err(Error::unavailable("the service does not answer")),
+            WebChoice::Answering => Ok(vec![WebPage {
+                title: "A page".to_owned(),
+                url: "https://pages.example/1".to_owned(),
+                content: query.to_owned(),
+                score: Some(0.5),
+            }]),
+        }
+    }
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "a step does one of these, and its file says which")]
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Step {
@@ -84,6 +117,9 @@ struct Step {
     notice_has: Option<String>,
     wait: Option<i64>,
     maintain: bool,
+    enrich: bool,
+    flush: bool,
+    audited: Option<Audited>,
     read: Option<String>,
     absent: bool,
     complete: Option<Completion>,
@@ -112,6 +148,13 @@ struct Completion {
     prefix: String,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Audited {
+    user: Option<String>,
+    tool: Option<String>,
+}
+
 struct World {
     engine: Engine,
     clock: Arc<FixedClock>,
@@ -132,7 +175,10 @@ pub fn run(path: &Path, dialect_name: &str, store: Arc<dyn Store>) -> Result<(),
         SearchChoice::Vector => SearchMode::Vector,
         SearchChoice::Words => SearchMode::Words,
     };
-    let engine = Engine::new(store, embedder, clock.clone(), search_mode);
+    let mut engine = Engine::new(store, embedder, clock.clone(), search_mode);
+    if let Some(web) = case.web {
+        engine = engine.with_web_search(Arc::new(web));
+    }
     let mut world = World { engine, clock, bindings: Bindings::default() };
     for (index, step) in case.steps.iter().enumerate() {
         run_step(&mut world, dialect_name, step).map_err(|problem| format!("step {}: {problem}", index + 1))?;
@@ -147,6 +193,16 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     }
     if step.maintain {
         return world.engine.maintain().map(drop).map_err(|error| error.message);
+    }
+    if step.enrich {
+        while world.engine.enrich().map_err(|error| error.message)? > 0 {}
+        return Ok(());
+    }
+    if step.flush {
+        return world.engine.flush().map_err(|error| error.message);
+    }
+    if let Some(audited) = &step.audited {
+        return check_audited(world, step, audited);
     }
     let name = step.dialect.as_deref().unwrap_or(dialect_name);
     let dialect = dialect(name).ok_or_else(|| format!("there is no dialect {name}"))?;
@@ -163,11 +219,14 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
         let expected = step.gives.clone().unwrap_or(Value::Null);
         return world.bindings.check(&expected, &values, "gives");
     }
-    let name = step.call.as_deref().ok_or("does nothing: it needs call, wait, maintain, read or complete")?;
+    let name = step
+        .call
+        .as_deref()
+        .ok_or("does nothing: it needs call, wait, maintain, enrich, flush, audited, read or complete")?;
     let tool = dialect.tool(name).ok_or_else(|| format!("there is no tool {name}"))?;
     let arguments = world.bindings.fill(&Value::Object(step.with.clone()))?;
     let Value::Object(arguments) = arguments else { return Err("arguments are no object".to_owned()) };
-    let outcome = tool.call(Context { engine: &world.engine, caller: &caller }, arguments);
+    let outcome = dialect.call(tool, Context { engine: &world.engine, caller: &caller }, arguments);
     match (&step.fails, outcome) {
         (None, Ok(reply)) => check_reply(world, step, &reply),
         (None, Err(error)) => Err(format!("{name} failed: {}: {}", error.code, error.message)),
@@ -176,9 +235,44 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
             if failure.code != error.code.name() {
                 return Err(format!("expected {}, got {}: {}", failure.code, error.code, error.message));
             }
+            if let Some(expected) = &step.gives {
+                world.bindings.check(expected, &dialect.failure(&error).structured, "gives")?;
+            }
             has(&world.bindings, &failure.says, &error.message)
         }
     }
+}
+
+fn check_audited(world: &mut World, step: &Step, audited: &Audited) -> Result<(), String> {
+    const ENTRIES_MAX: usize = 100;
+    let query = AuditQuery {
+        user: audited.user.clone(),
+        tool: audited.tool.clone(),
+        limit: ENTRIES_MAX,
+        ..AuditQuery::default()
+    };
+    let entries = world.engine.audited(&query).map_err(|error| error.message)?;
+    let shown = entries.iter().map(|(_, entry)| shown_entry(entry)).collect();
+    let expected = step.gives.as_ref().ok_or("audited needs gives")?;
+    world.bindings.check(expected, &Value::Array(shown), "gives")
+}
+
+fn shown_entry(entry: &AuditEntry) -> Value {
+    let mut shown = json!({
+        "user": entry.user,
+        "dialect": entry.dialect,
+        "tool": entry.tool,
+        "operation": entry.operation,
+        "status": if entry.failure.is_some() { "error" } else { "success" },
+        "query": entry.query,
+        "results": entry.results,
+        "code": entry.failure.as_ref().map(|failure| failure.code.name()),
+        "message": entry.failure.as_ref().and_then(|failure| failure.message.clone()),
+    });
+    if let Value::Object(fields) = &mut shown {
+        fields.retain(|_, value| !value.is_null());
+    }
+    shown
 }
 
 fn read(world: &mut World, dialect: &Dialect, caller: &Caller, step: &Step, uri: &str) -> Result<(), String> {

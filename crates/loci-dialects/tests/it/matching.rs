@@ -65,9 +65,12 @@ impl Bindings {
             }
             Value::String(text) => Value::String(self.fill_text(text)?),
             Value::Object(repeat) if repeat.contains_key("$repeat") => {
-                let unit = repeat["$repeat"].as_str().ok_or("$repeat takes a string")?;
-                let times = repeat.get("times").and_then(Value::as_u64).ok_or("times takes a number")?;
-                Value::String(unit.repeat(times as usize))
+                let times = repeat.get("times").and_then(Value::as_u64).ok_or("times takes a number")? as usize;
+                match &repeat["$repeat"] {
+                    Value::String(unit) => Value::String(unit.repeat(times)),
+                    Value::Array(items) => self.fill(&vec![items.clone(); times].into_iter().flatten().collect())?,
+                    _ => return Err("$repeat takes a string or an array".to_owned()),
+                }
             }
             Value::Object(fields) => {
                 let fill = |(key, value): (&String, &Value)| Ok((key.clone(), self.fill(value)?));

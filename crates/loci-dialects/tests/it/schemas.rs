@@ -42,3 +42,26 @@ fn every_tool_declares_the_scope_that_its_hints_imply() {
         assert!(!(tool.hints.read_only && tool.hints.destructive), "{} is both read-only and destructive", tool.name);
     }
 }
+
+/// Where a dialect lets an argument name the user, every tool asks for it.
+#[test]
+fn every_tool_names_the_user_where_its_dialect_does() {
+    for dialect in DIALECTS {
+        let Some(user) = dialect.user_argument else { continue };
+        for tool in dialect.tools {
+            let input = Value::Object(tool.input_schema());
+            assert_eq!(input["properties"][user]["type"], "string", "{}", tool.name);
+            assert!(input["required"].as_array().unwrap().contains(&user.into()), "{} does not need it", tool.name);
+        }
+    }
+}
+
+/// The audit log tells kinds of calls apart by these words.
+#[test]
+fn every_operation_is_a_word_or_two() {
+    for tool in DIALECTS.iter().flat_map(|dialect| dialect.tools) {
+        let words: Vec<&str> = tool.operation.split(':').collect();
+        let is_word = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+        assert!(words.len() <= 2 && words.iter().all(is_word), "{}: {:?}", tool.name, tool.operation);
+    }
+}

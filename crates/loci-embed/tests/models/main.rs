@@ -1,6 +1,5 @@
-//! Both models through their public interface.
+//! The local model through its public interface.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
-mod http;
 mod local;

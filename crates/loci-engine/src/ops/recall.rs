@@ -1,17 +1,19 @@
 //! Finding memories by a question in natural language.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use loci_core::{
     Caller, Candidate, CandidateQuery, CollectionFilter, Error, ErrorCode, Filter, Memory, MemoryId, QueryVector,
-    Result, Superseded, Timestamp, limits,
+    Result, Superseded, Tier, Timestamp, limits,
 };
 use loci_search::analysis::query_terms;
-use loci_search::fusion::{Scores, relevance};
+use loci_search::fusion::{Scores, reciprocal_rank, relevance};
 
-use crate::{Engine, SearchMode, check};
+use crate::{Engine, FusionWeights, SearchMode, check};
 
-/// Candidates that are scored for each result, so that the caller's own ranking has a choice.
+/// Candidates that are scored for each result, so that the caller's own ranking has a choice, and
+/// enough are left of pairs.
 const CANDIDATES_PER_RESULT: usize = 4;
 /// Candidates that are scored at least.
 const CANDIDATES_MIN: usize = 50;
@@ -20,6 +22,8 @@ const CANDIDATES_MIN: usize = 50;
 pub struct Recall<'a> {
     /// The question, in natural language.
     pub query: &'a str,
+    /// Only memories of this tier; of both, if none.
+    pub tier: Option<Tier>,
     /// Where to look.
     pub collections: CollectionFilter,
     /// Only these sections; all, if empty.
@@ -30,6 +34,8 @@ pub struct Recall<'a> {
     pub limit: usize,
     /// The caller's own ranking: the score of a candidate.
     pub ranking: &'a dyn Fn(&Signals) -> f64,
+    /// Whether returning a memory counts as an access, and the ranking sees how many there were.
+    pub counts_access: bool,
 }
 
 /// What a ranking can use of a candidate.
@@ -41,6 +47,12 @@ pub struct Signals {
     pub bm25: f32,
     /// Cosine of the nearest passage, if it has a vector.
     pub cosine: Option<f32>,
+    /// Its place by words among the candidates, from 1; none if no word of the query occurs.
+    pub rank_by_words: Option<usize>,
+    /// Its place by meaning among the candidates, from 1; none if nothing could be compared.
+    pub rank_by_meaning: Option<usize>,
+    /// How often it was returned before; 0 unless the request counts accesses.
+    pub access_count: u64,
     /// Which passage of the memory that was, or else the one with the best BM25; from 0.
     pub passage: u32,
     /// Weight of the memory, 0 to 1.
@@ -51,10 +63,17 @@ pub struct Signals {
     pub collection: Option<Arc<str>>,
 }
 
+impl Signals {
+    /// Reciprocal rank fusion of the two places, with these weights.
+    pub fn reciprocal_rank(&self, weights: FusionWeights) -> f64 {
+        reciprocal_rank([(weights.vector, self.rank_by_meaning), (weights.text, self.rank_by_words)])
+    }
+}
+
 /// A result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The memory.
+    /// The memory. Where accesses count, its own are those before this search.
     pub memory: Memory,
     /// Its score by the caller's ranking.
     pub score: f64,
@@ -71,9 +90,13 @@ pub struct Recalled {
     pub degraded: Option<String>,
 }
 
+/// A candidate with its score.
+type Ranked<'a> = (f64, Signals, &'a Candidate);
+
 impl Engine {
     /// The best memories for a question among those that the caller may read. Memories that a
-    /// live one supersedes are left out.
+    /// live one supersedes are left out, and so is the lesser one of a message and the memory made
+    /// from it.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for a blank or over-long query; `too_large` if the
@@ -82,6 +105,7 @@ impl Engine {
     pub fn recall(&self, caller: &Caller, request: &Recall<'_>) -> Result<Recalled> {
         check::query("query", request.query)?;
         let mut filter = self.filter(caller, request.collections.clone());
+        filter.tier = request.tier;
         filter.sections.clone_from(&request.sections);
         check::tags("tags", &request.tags)?;
         filter.tags.clone_from(&request.tags);
@@ -102,16 +126,33 @@ impl Engine {
                 candidates.passages_without_vector, candidates.passages
             ));
         }
-        let mut ranked = self.ranked(&candidates.hits, filter.live_at, request.ranking);
+        let accesses = if request.counts_access { self.accesses(caller, &candidates.hits)? } else { Vec::new() };
+        let mut ranked = self.ranked(&candidates.hits, &accesses, filter.live_at, request.ranking);
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.id.cmp(&b.2.id)));
+        drop_pairs(&mut ranked);
 
-        let hits = self.hits(&filter, ranked, limit)?;
+        let mut hits = self.hits(&filter, ranked, limit)?;
+        if request.counts_access {
+            for hit in &mut hits {
+                hit.memory.access.count = hit.signals.access_count;
+                self.count_access(&caller.space, &hit.memory.id);
+            }
+        }
         Ok(Recalled { hits, degraded })
+    }
+
+    /// How often each candidate was returned before.
+    fn accesses(&self, caller: &Caller, candidates: &[Candidate]) -> Result<Vec<u64>> {
+        let ids: Vec<MemoryId> = candidates.iter().map(|candidate| candidate.id.clone()).collect();
+        // In this order: a flush between the two would otherwise hide what it writes.
+        let unwritten: Vec<u64> = ids.iter().map(|id| self.unwritten_accesses(&caller.space, id)).collect();
+        let written = self.store.accesses(&caller.space, &ids)?;
+        Ok(written.into_iter().zip(unwritten).map(|(written, unwritten)| written + unwritten).collect())
     }
 
     /// The first `limit` of the ranked candidates as memories. Another process may have removed or
     /// changed some since the candidates were found; the next ones take their place.
-    fn hits(&self, filter: &Filter, ranked: Vec<(f64, Signals, &Candidate)>, limit: usize) -> Result<Vec<Hit>> {
+    fn hits(&self, filter: &Filter, ranked: Vec<Ranked<'_>>, limit: usize) -> Result<Vec<Hit>> {
         let mut hits: Vec<Hit> = Vec::with_capacity(limit);
         let mut ranked = ranked.into_iter().peekable();
         while hits.len() < limit && ranked.peek().is_some() {
@@ -133,11 +174,8 @@ impl Engine {
         if self.search_mode == SearchMode::Words {
             return Ok((None, None));
         }
-        match self.embedder.embed(&[query]) {
-            Ok(vectors) => {
-                let model = self.embedder.model().clone();
-                Ok((vectors.into_iter().next().map(|values| QueryVector { model, values }), None))
-            }
+        match self.vectors(&[query]) {
+            Ok(mut vectors) => Ok((vectors.pop(), None)),
             Err(error) if self.search_mode == SearchMode::Vector => Err(error),
             Err(error) => {
                 tracing::warn!(%error, "searching by words alone");
@@ -149,9 +187,10 @@ impl Engine {
     fn ranked<'a>(
         &self,
         candidates: &'a [Candidate],
+        accesses: &[u64],
         now: Timestamp,
         ranking: &dyn Fn(&Signals) -> f64,
-    ) -> Vec<(f64, Signals, &'a Candidate)> {
+    ) -> Vec<Ranked<'a>> {
         let scores: Vec<_> = candidates.iter().map(|hit| Scores { bm25: hit.bm25, cosine: hit.cosine }).collect();
         let fused = match self.search_mode {
             SearchMode::Vector => {
@@ -159,20 +198,51 @@ impl Engine {
             }
             SearchMode::Hybrid | SearchMode::Words => relevance(&scores),
         };
-        let rank = |(candidate, relevance): (&'a Candidate, f64)| {
+        let by_words = ranks(candidates, |hit| (hit.bm25 > 0.0).then_some(hit.bm25));
+        let by_meaning = ranks(candidates, |hit| hit.cosine);
+        let rank = |(index, (candidate, relevance)): (usize, (&'a Candidate, f64))| {
             let signals = Signals {
                 relevance,
                 bm25: candidate.bm25,
                 cosine: candidate.cosine,
                 passage: candidate.passage,
+                rank_by_words: by_words[index],
+                rank_by_meaning: by_meaning[index],
+                access_count: accesses.get(index).copied().unwrap_or(0),
                 weight: candidate.weight,
                 age_days: now.days_since(candidate.updated_at).max(0.0),
                 collection: candidate.collection.clone(),
             };
             (ranking(&signals), signals, candidate)
         };
-        candidates.iter().zip(fused).map(rank).collect()
+        candidates.iter().zip(fused).enumerate().map(rank).collect()
     }
+}
+
+/// The place of each candidate, from 1, by its score, ties by id; none for those without.
+fn ranks(candidates: &[Candidate], score: impl Fn(&Candidate) -> Option<f32>) -> Vec<Option<usize>> {
+    let mut scored: Vec<(f32, usize)> =
+        candidates.iter().enumerate().filter_map(|(index, candidate)| Some((score(candidate)?, index))).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| candidates[a.1].id.cmp(&candidates[b.1].id)));
+    let mut ranks = vec![None; candidates.len()];
+    for (place, (_, index)) in scored.into_iter().enumerate() {
+        ranks[index] = Some(place + 1);
+    }
+    ranks
+}
+
+/// Drops every candidate that a better one was made from, or that was made from a better one.
+fn drop_pairs(ranked: &mut Vec<Ranked<'_>>) {
+    let (mut ids, mut sources) = (HashSet::new(), HashSet::new());
+    ranked.retain(|(_, _, candidate)| {
+        let is_single =
+            !sources.contains(&candidate.id) && candidate.source.as_ref().is_none_or(|id| !ids.contains(id));
+        if is_single {
+            ids.insert(&candidate.id);
+            sources.extend(&candidate.source);
+        }
+        is_single
+    });
 }
 
 /// Refuses a reply that no client could take.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Batch, Caller, CandidateQuery, Change, CollectionFilter, Delivery, Error, Expect, Memory, MemoryId, Passage, Place,
-    QueryVector, Result, Scope, Superseded, Visibility,
+    Access, Batch, Caller, CandidateQuery, Change, CollectionFilter, Delivery, Error, Expect, Filter, Memory, MemoryId,
+    Passage, Place, QueryVector, Result, Scope, Superseded, Tier, Visibility,
 };
 use uuid::Uuid;
 
@@ -90,18 +90,15 @@ impl Engine {
     /// # Errors
     /// `invalid_argument` or `too_large` if an argument is out of its limits; `not_found` if
     /// the superseded memory is not there to be read, `forbidden` if it may not be changed;
-    /// `unavailable` if the store cannot be written. Then nothing was stored.
+    /// `conflict` if the caller's data was wiped meanwhile; `unavailable` if the store cannot be
+    /// written. Then nothing was stored.
     pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
+        let since = self.store.version()?;
         check_request(&request)?;
         if let Some(old) = &request.supersedes {
             self.writable(caller, old)?;
         }
-        let mut tags: Vec<String> = Vec::new();
-        for tag in request.tags {
-            if !tags.contains(&tag) {
-                tags.push(tag);
-            }
-        }
+        let tags = distinct(request.tags);
         let mut passages = Engine::passages(&request.content, &tags);
         let (embedding, vectors) = self.embed_at_once(&request.content, &mut passages);
         // What a caller may not search, it may not fish for by storing something similar.
@@ -120,7 +117,14 @@ impl Engine {
             },
             content: request.content,
             kind: request.kind,
+            summary: None,
             tags,
+            tier: Tier::LongTerm,
+            thread: None,
+            source: None,
+            enrichment: None,
+            links: Vec::new(),
+            access: Access::default(),
             weight: request.weight,
             delivery: request.delivery,
             owner: caller.principal.subject.clone(),
@@ -132,14 +136,17 @@ impl Engine {
             updated_at: now,
             revision: 1,
         };
-        // Without a predecessor nobody else can know the id, and the lock is free.
-        self.locks
-            .change(memory.supersedes.as_ref().unwrap_or(&memory.id), || self.commit_new(caller, &memory, &passages))?;
+        match &memory.supersedes {
+            Some(old) => self.locks.change(old, || self.commit_new(caller, &memory, &passages, since))?,
+            // No other writer can know the id, so that only a wipe can come between.
+            None => self.commit_new(caller, &memory, &passages, since)?,
+        }
         Ok(Remembered { memory, similar, embedding })
     }
 
-    fn commit_new(&self, caller: &Caller, memory: &Memory, passages: &[Passage]) -> Result<()> {
-        let mut changes = Vec::with_capacity(2);
+    fn commit_new(&self, caller: &Caller, memory: &Memory, passages: &[Passage], since: u64) -> Result<()> {
+        let mut changes = Vec::with_capacity(3);
+        changes.extend(memory.owner.clone().map(|owner| Change::NotWiped { owner, since }));
         if let Some(old) = &memory.supersedes {
             let mut old = self.writable(caller, old)?;
             let expect = Expect::Revision(old.revision);
@@ -184,21 +191,8 @@ impl Engine {
         let mut filter = self.filter(caller, query.collections.clone());
         filter.superseded = Superseded::Hide;
         // One more than asked for, since the excepted one may be among them.
-        let limit = query.limit + 1;
-        let mut nearest: HashMap<MemoryId, f32> = HashMap::new();
-        for vector in vectors {
-            let query = CandidateQuery { filter: &filter, terms: &[], vector: Some(vector), limit };
-            for hit in self.store.candidates(&query)?.hits {
-                let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
-                *cosine = cosine.max(hit.cosine.unwrap_or(f32::MIN));
-            }
-        }
-        let mut near: Vec<(f32, MemoryId)> = nearest
-            .into_iter()
-            .filter(|(id, cosine)| Some(id) != except && *cosine >= query.cosine_min)
-            .map(|(id, cosine)| (cosine, id))
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let mut near = self.nearest(&filter, vectors, query.limit + 1)?;
+        near.retain(|(cosine, id)| Some(id) != except && *cosine >= query.cosine_min);
         near.truncate(query.limit);
         let (cosines, ids): (Vec<f32>, Vec<MemoryId>) = near.into_iter().unzip();
         let memories = self.store.get_all(&filter, &ids)?;
@@ -207,6 +201,38 @@ impl Engine {
         let similar = memories.into_iter().filter_map(|memory| Some(Similar { cosine: cosine(&memory)?, memory }));
         Ok(similar.collect())
     }
+
+    /// The memories nearest to any of these vectors with their cosines, at least `limit` if there are
+    /// that many, nearest first, ties by id.
+    pub(crate) fn nearest(
+        &self,
+        filter: &Filter,
+        vectors: &[QueryVector],
+        limit: usize,
+    ) -> Result<Vec<(f32, MemoryId)>> {
+        let mut nearest: HashMap<MemoryId, f32> = HashMap::new();
+        for vector in vectors {
+            let query = CandidateQuery { filter, terms: &[], vector: Some(vector), limit };
+            for hit in self.store.candidates(&query)?.hits {
+                let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
+                *cosine = cosine.max(hit.cosine.unwrap_or(f32::MIN));
+            }
+        }
+        let mut near: Vec<(f32, MemoryId)> = nearest.into_iter().map(|(id, cosine)| (cosine, id)).collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        Ok(near)
+    }
+}
+
+/// The tags in their order, each once.
+pub(crate) fn distinct(tags: Vec<String>) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::with_capacity(tags.len());
+    for tag in tags {
+        if !distinct.contains(&tag) {
+            distinct.push(tag);
+        }
+    }
+    distinct
 }
 
 fn check_request(request: &Remember) -> Result<()> {

@@ -5,7 +5,8 @@ use loci_core::{Batch, Caller, Change, Expect, Memory, MemoryId, Result};
 use crate::{Embedding, Engine, check};
 
 impl Engine {
-    /// Replaces the content of a memory and makes it new (`updated_at`); everything else stays.
+    /// Replaces the content of a memory and makes it new (`updated_at`); its summary goes, everything
+    /// else stays.
     /// Durable when it returns.
     ///
     /// # Errors
@@ -21,6 +22,8 @@ impl Engine {
             let mut memory = self.writable(caller, id)?;
             let expect = Expect::Revision(memory.revision);
             content.clone_into(&mut memory.content);
+            // It was of the text before.
+            memory.summary = None;
             memory.updated_at = self.now();
             memory.revision += 1;
             let change = Change::Put { memory: Box::new(memory.clone()), passages: Some(passages.clone()), expect };

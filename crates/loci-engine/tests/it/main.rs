@@ -3,25 +3,87 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod answers;
+mod audit;
+mod conversations;
+mod enrichment;
+mod faulty_store;
+mod maintenance;
+mod recalls;
+mod users;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use loci_core::{
-    Caller, CollectionFilter, Delivery, Embedder, Error, ErrorCode, MemoryId, ModelId, Principal, Result, Scope,
-    Scopes, Space, Timestamp, Visibility, limits,
+    Access, AuditEntry, Caller, CollectionFilter, Delivery, Embedder, Error, ErrorCode, Memory, MemoryId, ModelId,
+    Place, Principal, Result, Scope, Scopes, Space, Tier, Timestamp, Visibility, limits,
 };
-use loci_engine::{Embedding, Engine, List, Recall, Remember, SearchMode, SimilarQuery};
+use loci_engine::{
+    Conversation, Conversed, Embedding, Engine, List, Message, Recall, Remember, Role, SearchMode, Signals,
+    SimilarQuery,
+};
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder, NaiveStore};
 
 const WRITER: [Scope; 2] = [Scope::Read, Scope::Write];
 
-fn engine_with(embedder: Arc<dyn Embedder>) -> Engine {
+/// An engine with the parts that a test looks behind.
+struct Bench {
+    engine: Engine,
+    store: Arc<NaiveStore>,
+    clock: Arc<FixedClock>,
+}
+
+fn bench_with(embedder: Arc<dyn Embedder>, mode: SearchMode) -> Bench {
+    let store = Arc::new(NaiveStore::new());
     let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(1_000_000)));
-    Engine::new(Arc::new(NaiveStore::new()), embedder, clock, SearchMode::Hybrid)
+    Bench { engine: Engine::new(store.clone(), embedder, clock.clone(), mode), store, clock }
+}
+
+fn bench() -> Bench {
+    bench_with(Arc::new(HashingEmbedder::default()), SearchMode::Hybrid)
+}
+
+fn engine_with(embedder: Arc<dyn Embedder>) -> Engine {
+    bench_with(embedder, SearchMode::Hybrid).engine
 }
 
 fn engine() -> Engine {
-    engine_with(Arc::new(HashingEmbedder::default()))
+    bench().engine
+}
+
+/// A caller without a subject.
+fn anonymous() -> Caller {
+    Caller { space: Space::default(), principal: Principal::anonymous() }
+}
+
+/// An id that nobody has in this process.
+fn mint() -> MemoryId {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    MemoryId::new(format!("{:024x}", LAST.fetch_add(1, Ordering::Relaxed)))
+}
+
+fn message(role: Role, content: &str) -> Message {
+    Message { role, content: content.to_owned(), tags: Vec::new() }
+}
+
+fn say(engine: &Engine, caller: &Caller, thread: &str, messages: Vec<Message>) -> Result<Conversed> {
+    engine.converse(caller, Conversation { thread: thread.to_owned(), messages, mint: &mint })
+}
+
+fn everything(limit: usize) -> List {
+    List {
+        collections: CollectionFilter::Any,
+        sections: Vec::new(),
+        tags: Vec::new(),
+        delivery: None,
+        offset: 0,
+        limit,
+    }
+}
+
+fn listed(engine: &Engine, caller: &Caller) -> Vec<Memory> {
+    engine.list(caller, everything(1_000)).unwrap()
 }
 
 fn caller(subject: &str, scopes: &[Scope]) -> Caller {
@@ -45,16 +107,21 @@ fn fact(content: &str, visibility: Visibility) -> Remember {
     }
 }
 
-fn found(engine: &Engine, caller: &Caller, query: &str) -> Vec<MemoryId> {
-    let recall = Recall {
+fn question(query: &str) -> Recall<'_> {
+    Recall {
         query,
+        tier: Some(Tier::LongTerm),
         collections: CollectionFilter::Any,
         sections: Vec::new(),
         tags: Vec::new(),
         limit: 10,
         ranking: &|signals| signals.relevance,
-    };
-    engine.recall(caller, &recall).unwrap().hits.into_iter().map(|hit| hit.memory.id).collect()
+        counts_access: false,
+    }
+}
+
+fn found(engine: &Engine, caller: &Caller, query: &str) -> Vec<MemoryId> {
+    engine.recall(caller, &question(query)).unwrap().hits.into_iter().map(|hit| hit.memory.id).collect()
 }
 
 #[test]
@@ -186,14 +253,8 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
     embedder.is_away.store(false, Ordering::SeqCst);
     let rounds: Vec<_> = (0..4).map(|_| engine.maintain().map_or(0, |maintained| maintained.embedded)).collect();
     assert_eq!(rounds.iter().sum::<usize>(), 1, "{rounds:?}");
-    let recall = Recall {
-        query: "honey",
-        collections: CollectionFilter::Any,
-        sections: Vec::new(),
-        tags: Vec::new(),
-        limit: 1,
-        ranking: &|signals| f64::from(signals.cosine.unwrap_or(-1.0)),
-    };
+    let ranking = |signals: &Signals| f64::from(signals.cosine.unwrap_or(-1.0));
+    let recall = Recall { limit: 1, ranking: &ranking, ..question("honey") };
     let recalled = engine.recall(&local, &recall).unwrap();
     assert_eq!(recalled.hits[0].memory.id, good);
     assert!(recalled.hits[0].signals.cosine.is_some());
@@ -238,16 +299,8 @@ fn a_reply_beyond_its_limit_is_refused_whole() {
     for _ in 0..=fitting {
         engine.remember(&local, fact(&content, Visibility::Common)).unwrap();
     }
-    let list = |limit| List {
-        collections: CollectionFilter::Any,
-        sections: Vec::new(),
-        tags: Vec::new(),
-        delivery: None,
-        offset: 0,
-        limit,
-    };
-    let error = engine.list(&local, list(fitting + 1)).unwrap_err();
+    let error = engine.list(&local, everything(fitting + 1)).unwrap_err();
     assert_eq!(error.code, ErrorCode::TooLarge);
     assert!(error.message.contains("limit"));
-    assert_eq!(engine.list(&local, list(fitting)).unwrap().len(), fitting);
+    assert_eq!(engine.list(&local, everything(fitting)).unwrap().len(), fitting);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use loci_core::{Scope, Scopes, Space, Timestamp, Token, TokenStore};
+use loci_core::{AuditQuery, Scope, Scopes, Space, Timestamp, Token, TokenStore};
 use loci_server::{Authentication, HttpConfig, token_hash};
 use loci_testkit::{FixedClock, NaiveStore};
 use serde_json::json;
@@ -152,6 +152,32 @@ async fn the_body_decides_what_is_called_and_not_a_header() {
     let allowed = [("authorization", "Bearer secret-of-ann")];
     let reply = server.request(MODERN, &allowed, "tools/call", call("forget", json!({}))).await;
     assert_eq!(reply.json()["result"]["isError"], false);
+}
+
+#[tokio::test]
+async fn an_argument_names_the_subject_of_the_token_or_the_call_is_denied_and_noted() {
+    let world = World::new();
+    let (_, authentication) = tokens();
+    let server = Server::start(&world, authentication).await;
+    let trusting = Server::start(&world, Authentication::Anonymous).await;
+    let bearer = [("authorization", "Bearer secret-of-ann")];
+    let rows = [(&server, &bearer[..], "ann", false), (&server, &bearer, "bob", true), (&trusting, &[], "cai", false)];
+    for (server, headers, user, is_denied) in rows {
+        let body = request(1, "tools/call", call("recall_decision", json!({"user_id": user, "key": "colour"})));
+        let reply = server.post_to("memory-mcp", headers, body.to_string().as_bytes()).await.json();
+        assert_eq!(reply["result"]["isError"], is_denied, "{reply}");
+        let structured = &reply["result"]["structuredContent"];
+        if is_denied {
+            assert_eq!(structured["error_code"], "forbidden");
+            assert_eq!(structured["error"], reply["result"]["content"][0]["text"]);
+        } else {
+            assert_eq!(structured, &json!({"key": "colour", "found": false}));
+        }
+    }
+    let noted = world.engine.audited(&AuditQuery { limit: 9, ..AuditQuery::default() }).unwrap();
+    let noted: Vec<_> =
+        noted.iter().map(|(_, entry)| (entry.user.as_deref().unwrap(), entry.failure.is_some())).collect();
+    assert_eq!(noted, [("ann", false), ("ann", true), ("cai", false)]);
 }
 
 #[tokio::test]

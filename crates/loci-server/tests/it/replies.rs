@@ -3,7 +3,7 @@
 use loci_server::Authentication;
 use serde_json::{Value, json};
 
-use crate::support::{DIALECT, LEGACY, MODERN, Pipe, Server, World, call, set_resource};
+use crate::support::{DIALECT, LEGACY, MODERN, PLAIN, Pipe, Server, World, call, set_resource};
 
 #[tokio::test]
 async fn an_unknown_tool_is_a_protocol_error() {
@@ -27,6 +27,18 @@ async fn faulty_arguments_are_failures_that_name_the_argument() {
         }
         let unknown = pipe.request(9, "tools/call", call("echo", json!({"text": "a", "colour": "red"}))).await;
         assert!(unknown["result"]["content"][0]["text"].as_str().unwrap().contains("colour"));
+    }
+}
+
+#[tokio::test]
+async fn a_failure_has_the_shape_of_its_dialect() {
+    for version in LEGACY.into_iter().chain([MODERN]) {
+        let mut pipe = Pipe::open(&World::new(), &PLAIN, version).await;
+        let reply = pipe.request(1, "tools/call", call("echo", json!({}))).await;
+        let text = &reply["result"]["content"][0]["text"];
+        assert!(text.as_str().unwrap().contains("`text` is missing"), "{reply}");
+        let expected = json!({"error": text, "error_code": "invalid_argument"});
+        assert_eq!((&reply["result"]["isError"], &reply["result"]["structuredContent"]), (&json!(true), &expected));
     }
 }
 

@@ -11,7 +11,7 @@ mod selection;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use loci_core::{Delivery, Memory, ModelId, Timestamp, Visibility};
+use loci_core::{Delivery, Memory, ModelId, Tier, Timestamp, Visibility};
 use loci_search::index::{Postings, Vectors};
 
 use names::{Name, Names};
@@ -71,6 +71,7 @@ struct Traits {
     replaces: u32,
     visibility: Visibility,
     delivery: Delivery,
+    tier: Tier,
     /// The end of time, if never.
     expires_at: Timestamp,
 }
@@ -80,10 +81,12 @@ struct Traits {
 struct Record {
     id: Arc<str>,
     supersedes: Option<Arc<str>>,
+    source: Option<Arc<str>>,
     tags: Box<[Name]>,
     /// Its passages, in order.
     slots: Vec<u32>,
     weight: f64,
+    created_at: Timestamp,
     updated_at: Timestamp,
 }
 
@@ -110,8 +113,8 @@ impl Index {
         }
     }
 
-    /// Adds the memory of that row, which must not be there, without its passages. Content and
-    /// kind are not looked at.
+    /// Adds the memory of that row, which must not be there, without its passages. What only
+    /// [`read_whole`](crate::row::read_whole) reads is not looked at.
     pub(crate) fn insert(&mut self, row: i64, memory: &Memory) {
         let space = self.names.intern(memory.space.as_str());
         let id: Arc<str> = memory.id.as_str().into();
@@ -134,6 +137,7 @@ impl Index {
             replaces,
             visibility: memory.visibility,
             delivery: memory.delivery,
+            tier: memory.tier,
             expires_at: memory.expires_at.unwrap_or(Timestamp::from_microseconds(i64::MAX)),
         };
         for successor in ids.successors.get(&id).into_iter().flatten().filter(|successor| **successor != number) {
@@ -147,9 +151,11 @@ impl Index {
         self.records[number as usize] = Some(Record {
             id,
             supersedes,
+            source: memory.source.as_ref().map(|source| source.as_str().into()),
             tags,
             slots: Vec::new(),
             weight: memory.weight,
+            created_at: memory.created_at,
             updated_at: memory.updated_at,
         });
         self.rows.insert(row, number);

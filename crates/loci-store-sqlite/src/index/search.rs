@@ -116,6 +116,7 @@ impl Index {
             cosine: by_meaning.map(|(_, cosine)| cosine),
             passage: by_meaning.or_else(by_words).map_or(0, |(position, _)| position),
             collection: self.traits[number as usize].collection.and_then(|name| self.names.text(name)),
+            source: record.source.as_deref().map(MemoryId::new),
             weight: record.weight,
             updated_at: record.updated_at,
         })

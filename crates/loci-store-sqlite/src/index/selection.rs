@@ -1,6 +1,8 @@
 //! A filter as comparisons of integers, tested before anything is scored.
 
-use loci_core::{CollectionFilter, Delivery, Filter, Superseded, Timestamp, Visibility};
+use std::ops::RangeInclusive;
+
+use loci_core::{CollectionFilter, Delivery, Filter, Superseded, Tier, Timestamp, Visibility};
 
 use super::names::{Name, Names};
 use super::{Index, NONE, Record, Traits};
@@ -11,6 +13,10 @@ struct Selection {
     everything: bool,
     subject: Option<Name>,
     live_at: Timestamp,
+    owner: Option<Name>,
+    tier: Option<Tier>,
+    /// When they were first stored; none: whenever.
+    created: Option<RangeInclusive<Timestamp>>,
     collections: Collections,
     /// None: all.
     sections: Option<Vec<Name>>,
@@ -38,12 +44,23 @@ impl Selection {
             CollectionFilter::Only(name) => Collections::Only(names.find(name)),
             CollectionFilter::GlobalAnd(name) => Collections::GlobalAnd(names.find(name)),
         };
+        let owner = match &filter.owner {
+            Some(owner) => Some(names.find(owner)?),
+            None => None,
+        };
+        let created = (filter.created_from.is_some() || filter.created_until.is_some()).then(|| {
+            let end_of_time = Timestamp::from_microseconds(i64::MAX);
+            filter.created_from.unwrap_or(Timestamp::MIN)..=filter.created_until.unwrap_or(end_of_time)
+        });
         let sections = filter.sections.iter().filter_map(|section| names.find(section)).collect();
         Some(Selection {
             space: names.find(filter.space.as_str())?,
             everything: filter.reader.everything,
             subject: filter.reader.subject.as_deref().and_then(|subject| names.find(subject)),
             live_at: filter.live_at,
+            owner,
+            tier: filter.tier,
+            created,
             collections,
             sections: (!filter.sections.is_empty()).then_some(sections),
             tags: filter.tags.iter().map(|tag| names.find(tag)).collect::<Option<_>>()?,
@@ -72,6 +89,9 @@ impl Selection {
         collection
             && self.sections.as_ref().is_none_or(|sections| sections.contains(&memory.section))
             && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
+            && self.tier.is_none_or(|tier| memory.tier == tier)
+            && (self.owner.is_none() || memory.owner == self.owner)
+            && self.created.as_ref().is_none_or(|range| record.is_some_and(|record| range.contains(&record.created_at)))
             && (self.tags.is_empty()
                 || record.is_some_and(|record| self.tags.iter().all(|tag| record.tags.contains(tag))))
     }

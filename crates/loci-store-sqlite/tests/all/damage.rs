@@ -2,10 +2,12 @@
 
 use std::fs;
 
-use loci_core::{CandidateQuery, ErrorCode, ModelId, Page, Store, TokenStore};
+use loci_core::{
+    AuditQuery, AuditStore, CacheStore, CandidateQuery, ErrorCode, JobStore, ModelId, Page, Space, Store, TokenStore,
+};
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use loci_testkit::Random;
-use loci_testkit::contract::{filter, memory, passage, put};
+use loci_testkit::contract::{filter, memory, passage, put, sweep_of_expired};
 use rusqlite::Connection;
 
 use crate::open;
@@ -82,6 +84,7 @@ fn survives(folder: &std::path::Path) -> bool {
     let Ok(store) = SqliteStore::open(folder, Options::default()) else { return false };
     let query = CandidateQuery { filter: &filter(), terms: &["words".to_owned()], vector: None, limit: 10 };
     let page = Page { offset: 0, limit: 100 };
+    let (space, now) = (Space::default(), filter().live_at);
     let whole = store.integrity_check().is_ok_and(|findings| findings.is_empty());
     let answers = [
         store.list(&filter(), page).err(),
@@ -90,6 +93,14 @@ fn survives(folder: &std::path::Path) -> bool {
         store.without_vector(&ModelId::new("none"), 100).err(),
         store.tokens().err(),
         store.size().err(),
+        store.census(&space, "ann", now).err(),
+        store.lease_jobs(now, now, "lease", 10).err(),
+        store.needs_sweep(&sweep_of_expired(now)).err(),
+        store.nearest_cache_entry(&space, "ann", "query", None, now).err(),
+        store.audit(&AuditQuery { limit: 10, ..AuditQuery::default() }).err(),
+        store.soft_delete(&filter(), None, now, 10).err(),
+        store.sweep(&sweep_of_expired(now), 10).err(),
+        store.wipe(&space, "ann", now).err(),
         store.commit(put(&memory("new"), vec![passage("words")])).err(),
     ];
     for error in answers.iter().flatten() {

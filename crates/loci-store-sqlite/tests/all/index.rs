@@ -3,7 +3,7 @@
 use loci_core::{CandidateQuery, Candidates, Filter, ModelId, QueryVector, Store, Superseded};
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
-use loci_testkit::contract::{agrees_with_the_naive_store, filter, memory, passage, put, replace};
+use loci_testkit::contract::{agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired};
 use rusqlite::Connection;
 
 use crate::{open, search};
@@ -83,9 +83,15 @@ fn the_change_log_stays_bounded() {
         INSERT INTO change (memory) SELECT 1 FROM n";
     database.execute(grow, []).unwrap();
     let version = store.version().unwrap();
-    assert_eq!(store.sweep(filter().live_at, 10), Ok(0));
-    let rows: i64 = database.query_row("SELECT count(*) FROM change", [], |row| row.get(0)).unwrap();
-    assert!(rows <= 10_000, "{rows}");
+    let nothing_expired = sweep_of_expired(filter().live_at);
+    let rows = || database.query_row("SELECT count(*) FROM change", [], |row| row.get::<_, i64>(0)).unwrap();
+    let mut left = rows();
+    while store.needs_sweep(&nothing_expired).unwrap() {
+        assert_eq!(store.sweep(&nothing_expired, 10), Ok(0));
+        assert!((1..=5_000).contains(&(left - rows())), "each sweep trims some, and little: {left} {}", rows());
+        left = rows();
+    }
+    assert!(left <= 20_000, "{left}");
     assert_eq!(store.version(), Ok(version));
     assert_eq!(search(&store, &filter(), "word").len(), 1);
 }

@@ -7,6 +7,7 @@ mod crash;
 mod damage;
 mod disk;
 mod index;
+mod jobs;
 mod processes;
 
 use std::path::Path;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Batch, Change, CollectionFilter, Delivery, Expect, Filter, Memory, MemoryId, ModelId, Passage, Place, Reader,
-    Space, Superseded, Term, Timestamp, Vector, Visibility,
+    Access, AuditEntry, Batch, CacheEntry, Change, Decision, Delivery, EnrichmentStatus, Expect, Filter, Memory,
+    MemoryId, ModelId, Passage, Place, Reader, Space, Sweep, Term, Thread, Tier, Timestamp, Vector, Visibility,
 };
 
 /// The moment at which the examples happen.
@@ -18,8 +18,15 @@ pub fn memory(id: &str) -> Memory {
         content: format!("the content of {id}"),
         place: Place { collection: None, section: "fact".to_owned() },
         kind: "fact".to_owned(),
+        summary: None,
         tags: Vec::new(),
         weight: 0.5,
+        tier: Tier::LongTerm,
+        thread: None,
+        source: None,
+        enrichment: None,
+        links: Vec::new(),
+        access: Access::default(),
         delivery: Delivery::OnDemand,
         owner: None,
         visibility: Visibility::Common,
@@ -30,6 +37,24 @@ pub fn memory(id: &str) -> Memory {
         updated_at: NOW,
         revision: 1,
     }
+}
+
+/// The same memory, as this owner's private one.
+pub(super) fn private(owner: &str, memory: Memory) -> Memory {
+    Memory { owner: Some(owner.to_owned()), visibility: Visibility::Private, ..memory }
+}
+
+/// A message of the owner's thread `talk`, whose id says both.
+pub(super) fn message(owner: &str, position: u64) -> Memory {
+    let thread = Some(Thread { name: "talk".to_owned(), position });
+    private(owner, Memory { tier: Tier::ShortTerm, thread, ..memory(&format!("{owner}-{position}")) })
+}
+
+/// A long-term memory that awaits enrichment, made from that one and owned like it.
+pub(super) fn pending_offspring(id: &str, source: &Memory) -> Memory {
+    let enrichment = Some(EnrichmentStatus::Pending);
+    let (source, like) = (Some(source.id.clone()), source.clone());
+    Memory { tier: Tier::LongTerm, thread: None, source, enrichment, id: MemoryId::new(id), ..like }
 }
 
 /// A passage of these words, without a vector.
@@ -64,6 +89,64 @@ pub fn replace(memory: &Memory, passages: Option<Vec<Passage>>) -> Batch {
     Batch { space: memory.space.clone(), changes: vec![change] }
 }
 
+/// A batch of this one change in the default space.
+pub(super) fn change(change: Change) -> Batch {
+    Batch { space: Space::default(), changes: vec![change] }
+}
+
+/// A batch that gives a memory of the default space a job.
+pub(super) fn enqueue(id: &str, due_at: Timestamp) -> Batch {
+    change(Change::Enqueue { memory: MemoryId::new(id), due_at })
+}
+
+/// A batch that relies on no wipe of the owner's data since that version.
+pub(super) fn not_wiped(owner: &str, since: u64) -> Batch {
+    change(Change::NotWiped { owner: owner.to_owned(), since })
+}
+
+/// An answer cached now for an hour, without a vector; its query names its id.
+pub(super) fn cache_entry(owner: &str, id: &str) -> CacheEntry {
+    CacheEntry {
+        space: Space::default(),
+        id: MemoryId::new(id),
+        owner: owner.to_owned(),
+        query: format!("the query of {id}"),
+        response: format!("the response of {id}"),
+        vector: None,
+        created_at: NOW,
+        expires_at: NOW.plus_seconds(3_600),
+    }
+}
+
+/// A decision made now, for good.
+pub(super) fn decision(owner: &str, key: &str) -> Decision {
+    Decision {
+        space: Space::default(),
+        owner: owner.to_owned(),
+        key: key.to_owned(),
+        value: format!("the value of {key}"),
+        created_at: NOW,
+        updated_at: NOW,
+        expires_at: None,
+    }
+}
+
+/// A call that went well now.
+pub(super) fn audit_entry(user: &str, tool: &str) -> AuditEntry {
+    AuditEntry {
+        space: Space::default(),
+        at: NOW,
+        user: Some(user.to_owned()),
+        dialect: "memory-mcp".to_owned(),
+        tool: tool.to_owned(),
+        operation: "memory:write".to_owned(),
+        duration_microseconds: 12,
+        query: None,
+        results: None,
+        failure: None,
+    }
+}
+
 pub(super) fn delete(memory: &Memory) -> Batch {
     let change = Change::Delete { id: memory.id.clone(), revision: memory.revision };
     Batch { space: memory.space.clone(), changes: vec![change] }
@@ -76,16 +159,13 @@ pub(super) fn embed(memory: &Memory, vectors: Vec<Vector>) -> Batch {
 
 /// Everything in the default space that is live now, superseded or not, for a reader of everything.
 pub fn filter() -> Filter {
-    Filter {
-        space: Space::default(),
-        reader: Reader { subject: None, everything: true },
-        live_at: NOW,
-        collections: CollectionFilter::Any,
-        sections: Vec::new(),
-        tags: Vec::new(),
-        delivery: None,
-        superseded: Superseded::Show,
-    }
+    Filter::of(Space::default(), Reader { subject: None, everything: true }, NOW)
+}
+
+/// A sweep of what has expired at `now`, and of nothing else.
+pub fn sweep_of_expired(now: Timestamp) -> Sweep {
+    let (deleted_until, audited_before, wiped_before) = (Timestamp::MIN, Timestamp::MIN, Timestamp::MIN);
+    Sweep { expired_at: now, deleted_until, audited_before, wiped_before }
 }
 
 /// The reader with this subject, not an administrator.

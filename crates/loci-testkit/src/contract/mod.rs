@@ -4,16 +4,25 @@
 //! fresh empty store, or `store_contract!(setup, |place| expression)`; that gives one test for each
 //! promise.
 
+mod audit;
+mod cache;
+mod conversations;
+mod decisions;
 mod examples;
+mod generator;
+mod jobs;
 mod model;
 mod reading;
 mod searching;
+mod soft_deletion;
+mod sweeping;
 mod tokens;
+mod wiping;
 mod writing;
 
 use loci_core::{Store, TokenStore};
 
-pub use examples::{filter, memory, passage, put, reader, replace};
+pub use examples::{filter, memory, passage, put, reader, replace, sweep_of_expired};
 pub use model::agrees_with_the_naive_store;
 
 /// What the suite needs of a store.
@@ -66,7 +75,6 @@ promises! {
         a_put_without_passages_keeps_content_and_passages,
         a_deleted_memory_is_gone,
         an_embedding_counts_for_its_revision_alone,
-        a_sweep_removes_what_expired_first,
         the_version_grows_with_every_change,
         the_size_counts_what_is_there,
         concurrent_writers_lose_nothing;
@@ -87,6 +95,59 @@ promises! {
         a_query_of_nothing_finds_nothing,
         every_write_is_found_by_the_next_search,
         memories_without_a_vector_are_named;
+    conversations:
+        the_fields_of_conversations_come_back,
+        a_filter_knows_owner_tier_and_age,
+        a_position_of_a_thread_is_taken_once,
+        a_thread_ends_after_its_last_position,
+        accesses_are_counted_beside_the_memory,
+        a_census_counts_what_came_in_as_conversation;
+    soft_deletion:
+        a_softly_deleted_memory_is_in_no_read,
+        a_softly_deleted_memory_keeps_its_id,
+        a_softly_deleted_successor_hides_nothing,
+        a_soft_deletion_keeps_to_its_filter_and_id,
+        a_soft_deletion_keeps_to_its_limit,
+        pending_offspring_is_softly_deleted_too;
+    sweeping:
+        a_sweep_removes_what_expired_first,
+        a_sweep_removes_what_was_softly_deleted_first,
+        a_sweep_removes_answers_and_decisions_that_expired,
+        a_sweep_removes_audit_entries_and_wipes_before_their_moment,
+        a_sweep_keeps_to_its_limit_in_all;
+    wiping:
+        a_wipe_removes_what_is_private_or_came_in_as_conversation,
+        a_wipe_takes_the_name_off_everything_else,
+        a_wipe_removes_answers_decisions_and_audit_entries,
+        a_wipe_leaves_other_users_and_spaces_alone,
+        a_write_begun_before_a_wipe_is_refused,
+        no_write_outlives_a_wipe_that_it_overlaps,
+        a_wipe_outlives_what_is_audited_later;
+    jobs:
+        a_job_is_leased_once_until_its_lease_runs_out,
+        jobs_come_longest_due_first,
+        a_memory_has_at_most_one_job,
+        a_job_is_settled_under_its_lease_alone,
+        a_job_that_is_tried_again_waits_for_its_time,
+        a_failed_job_is_parked,
+        a_job_goes_with_its_memory,
+        concurrent_leases_share_out_the_jobs,
+        a_lease_has_one_holder;
+    cache:
+        the_nearest_answer_is_found,
+        equally_near_answers_come_newest_first,
+        an_answer_is_for_its_owner_alone_until_it_expires,
+        an_answer_is_added_once,
+        answers_are_named_and_deleted;
+    decisions:
+        a_decision_is_replaced_under_its_key,
+        an_expired_decision_counts_as_absent,
+        a_decision_is_its_owners_alone;
+    audit:
+        audit_entries_come_back_in_order,
+        every_condition_of_an_audit_query_holds,
+        audit_entries_come_in_pages,
+        an_audit_number_is_given_once;
     tokens:
         a_token_comes_back_as_it_was_added,
         a_token_is_added_once,

@@ -4,26 +4,19 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use loci_core::{
-    Batch, Candidate, CandidateQuery, Candidates, Change, CollectionFilter, Delivery, Expect, Filter, Memory, MemoryId,
-    ModelId, Page, Passage, Place, QueryVector, Reader, Space, Store, Superseded, Term, Timestamp, Vector, Visibility,
+    Access, Batch, Candidate, CandidateQuery, Candidates, Change, Expect, Filter, Job, Memory, MemoryId, ModelId, Page,
+    QueryVector, Result, Space, Store, Touch,
 };
 
-use super::examples::{NOW, memory, space, words};
+use super::examples::not_wiped;
+use super::generator::{Generator, MODELS, OWNER_NAMES, THREADS, WORDS};
 use super::{MakeStore, StoreAndTokens};
+use crate::NaiveStore;
 use crate::naive_search::{self, PassageScore};
-use crate::{NaiveStore, Random, quantise};
 
 const SEEDS: u64 = 6;
-const STEPS: usize = 60;
+const STEPS: usize = 90;
 const TOLERANCE: f32 = 1e-4;
-const DIMENSIONS: usize = 24;
-const SPACES: [&str; 2] = ["main", "other"];
-const OWNERS: [Option<&str>; 3] = [None, Some("ann"), Some("bob")];
-const COLLECTIONS: [Option<&str>; 3] = [None, Some("a"), Some("b")];
-const SECTIONS: [&str; 3] = ["x", "y", "z"];
-const TAGS: [&str; 3] = ["one", "two", "three"];
-const WORDS: [&str; 12] = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "koi", "猫"];
-const MODELS: [&str; 2] = ["first", "second"];
 
 pub(super) fn random_operations_agree_with_the_naive_store(make: MakeStore<'_>) {
     for seed in 0..SEEDS {
@@ -31,10 +24,16 @@ pub(super) fn random_operations_agree_with_the_naive_store(make: MakeStore<'_>) 
     }
 }
 
-/// Makes `steps` random batches and sweeps on the empty `store` and on a naive store, and compares
-/// every kind of read after each. A failure names the seed, which repeats it.
+/// Makes `steps` random operations on the empty `store` and on a naive store, and compares every
+/// kind of read after each. A failure names the seed, which repeats it.
 pub fn agrees_with_the_naive_store(store: &dyn StoreAndTokens, seed: u64, steps: usize) {
-    let mut comparison = Comparison { store, model: NaiveStore::new(), random: Random::new(seed) };
+    let mut comparison = Comparison {
+        store,
+        model: NaiveStore::new(),
+        random: Generator::new(seed),
+        leased: Vec::new(),
+        versions: vec![(0, 0)],
+    };
     for step in 0..steps {
         let outcome = catch_unwind(AssertUnwindSafe(|| comparison.step()));
         if let Err(panic) = outcome {
@@ -47,39 +46,92 @@ pub fn agrees_with_the_naive_store(store: &dyn StoreAndTokens, seed: u64, steps:
 struct Comparison<'a> {
     store: &'a dyn StoreAndTokens,
     model: NaiveStore,
-    random: Random,
+    random: Generator,
+    /// Every job that was ever leased.
+    leased: Vec<Job>,
+    /// Versions of the two stores after the same operation.
+    versions: Vec<(u64, u64)>,
 }
 
 impl Comparison<'_> {
     fn step(&mut self) {
-        if self.random.chance(5) {
-            let now = self.moment();
-            assert_eq!(self.store.sweep(now, 1_000), self.model.sweep(now, 1_000));
-        } else {
-            let batch = self.batch();
-            let outcome = self.store.commit(batch.clone()).map_err(|error| error.code);
-            assert_eq!(outcome, self.model.commit(batch).map_err(|error| error.code));
+        match self.random.below(100) {
+            0..5 => {
+                let sweep = self.random.sweep();
+                self.same(|store| store.needs_sweep(&sweep));
+                self.same(|store| store.sweep(&sweep, 1_000));
+            }
+            5..10 => {
+                let (filter, now) = (self.random.filter(), self.random.moment());
+                let id = self.random.chance(50).then(|| self.random.id());
+                self.same(|store| store.soft_delete(&filter, id.as_ref(), now, 1_000));
+            }
+            10..12 => {
+                let (space, owner, now) = (self.random.space(), self.random.pick(&OWNER_NAMES), self.random.moment());
+                self.same(|store| store.wipe(&space, owner, now));
+            }
+            12..18 => {
+                let touches: Vec<_> = (0..3).map(|_| self.touch()).collect();
+                self.same(|store| store.touch(&touches));
+            }
+            18..26 => self.lease_jobs(),
+            26..30 => self.check_for_wipes(),
+            _ => {
+                let batch = self.batch();
+                self.same(|store| store.commit(batch.clone()));
+            }
         }
+        let version = |store: &dyn StoreAndTokens| store.version().expect("the store can be read");
+        self.versions.push((version(self.store), version(&self.model)));
         for _ in 0..4 {
             self.compare_reads();
         }
     }
 
+    /// Does the same with both stores, which must answer the same, and gives the answer.
+    fn same<T: PartialEq + std::fmt::Debug>(&self, call: impl Fn(&dyn StoreAndTokens) -> Result<T>) -> Option<T> {
+        let answer = call(self.store).map_err(|error| error.code);
+        assert_eq!(answer, call(&self.model).map_err(|error| error.code));
+        answer.ok()
+    }
+
+    fn lease_jobs(&mut self) {
+        let now = self.random.moment();
+        let until = now.plus_seconds(self.random.below(4) as i64);
+        let lease = format!("lease {}", self.random.bits());
+        let jobs = self.same(|store| {
+            let mut jobs = store.lease_jobs(now, until, &lease, 1_000)?;
+            jobs.sort_by_key(|job| (job.space.clone(), job.memory.clone()));
+            Ok(jobs)
+        });
+        self.leased.extend(jobs.unwrap_or_default());
+    }
+
+    /// A write that began at some earlier moment is refused by both stores or by none.
+    fn check_for_wipes(&mut self) {
+        let (space, owner) = (self.random.space(), self.random.pick(&OWNER_NAMES));
+        let since = self.random.pick(&self.versions);
+        let guard = |since| Batch { space: space.clone(), ..not_wiped(owner, since) };
+        let outcome = self.store.commit(guard(since.0)).map_err(|error| error.code);
+        assert_eq!(outcome, self.model.commit(guard(since.1)).map_err(|error| error.code));
+    }
+
     fn compare_reads(&mut self) {
-        let filter = self.filter();
+        let filter = self.random.filter();
         let page = Page { offset: self.random.below(4), limit: self.random.below(30) };
         assert_eq!(self.store.list(&filter, page), self.model.list(&filter, page), "{filter:?}");
         assert_eq!(self.store.tally(&filter), self.model.tally(&filter), "{filter:?}");
-        let id = self.id();
-        assert_eq!(self.store.get(&filter.space, &id), self.model.get(&filter.space, &id));
-        let mut ids: Vec<MemoryId> = (0..5).map(|_| self.id()).collect();
+        let mut ids: Vec<MemoryId> = (0..5).map(|_| self.random.id()).collect();
         ids.dedup();
         assert_eq!(self.store.get_all(&filter, &ids), self.model.get_all(&filter, &ids), "{filter:?}");
+        self.same(|store| store.get(&filter.space, &ids[0]));
+        self.same(|store| store.accesses(&filter.space, &ids));
         let model = ModelId::new(self.random.pick(&MODELS));
-        let waiting = |store: &dyn Store| -> BTreeSet<_> {
-            store.without_vector(&model, 1_000).expect("the store can be read").into_iter().collect()
-        };
-        assert_eq!(waiting(self.store), waiting(&self.model));
+        self.same(|store| Ok(store.without_vector(&model, 1_000)?.into_iter().collect::<BTreeSet<_>>()));
+        let (owner, thread) = (self.random.pick(&OWNER_NAMES), self.random.pick(&THREADS));
+        self.same(|store| store.census(&filter.space, owner, filter.live_at));
+        self.same(|store| store.thread_end(&filter.space, owner, thread));
+        self.same(|store| Ok((store.next_job_at()?, store.job_counts()?, store.failed_jobs(3)?)));
         self.compare_candidates(&filter);
     }
 
@@ -94,7 +146,7 @@ impl Comparison<'_> {
         let vector = self
             .random
             .chance(70)
-            .then(|| QueryVector { model: ModelId::new(self.random.pick(&MODELS)), values: self.unit_vector() });
+            .then(|| QueryVector { model: ModelId::new(self.random.pick(&MODELS)), values: self.random.unit_vector() });
         let query = CandidateQuery { filter, terms: &terms, vector: vector.as_ref(), limit: self.random.below(9) };
         let found = self.store.candidates(&query).expect("the store can be read");
         let everything = CandidateQuery { limit: usize::MAX, ..query.clone() };
@@ -104,109 +156,46 @@ impl Comparison<'_> {
     }
 
     fn batch(&mut self) -> Batch {
-        let space = space(self.random.pick(&SPACES));
+        let space = self.random.space();
         let changes = (0..=self.random.below(4)).map(|_| self.change(&space)).collect();
         Batch { space, changes }
     }
 
     fn change(&mut self, space: &Space) -> Change {
-        let id = self.id();
+        let id = self.random.id();
         let found = self.model.get(space, &id).expect("the naive store can be read");
         // Now and then an expectation that does not hold.
         let revision = match &found {
             Some(memory) if !self.random.chance(5) => memory.revision,
             _ => 77,
         };
-        match self.random.below(10) {
+        match self.random.below(12) {
             0 | 1 if found.is_some() => Change::Delete { id, revision },
             2..=4 if found.is_some() => {
                 let key = (space.clone(), id.clone());
                 let count = self.model.state().records[&key].passages.len();
-                Change::Embed { id, revision, vectors: (0..count).map(|_| self.vector()).collect() }
+                Change::Embed { id, revision, vectors: (0..count).map(|_| self.random.vector()).collect() }
+            }
+            5 | 6 if found.is_some() => Change::Enqueue { memory: id, due_at: self.random.moment() },
+            7 | 8 if self.leased.iter().any(|job| job.space == *space) => {
+                let jobs: Vec<_> = self.leased.iter().filter(|job| job.space == *space).collect();
+                // Mostly one of the last, whose lease may hold.
+                let back = self.random.below(jobs.len().min(4));
+                Change::Settle { job: jobs[jobs.len() - 1 - back].clone(), outcome: self.random.outcome() }
             }
             _ => {
                 let keeps = found.is_some() && self.random.chance(30);
                 let expect = if found.is_some() { Expect::Revision(revision) } else { Expect::Absent };
-                let memory = Memory { revision: revision.wrapping_add(1), ..self.memory(space, id) };
-                let passages = (!keeps).then(|| (0..=self.random.below(3)).map(|_| self.passage()).collect());
+                let memory = Memory { revision: revision.wrapping_add(1), ..self.random.memory(space, id) };
+                let passages = (!keeps).then(|| (0..=self.random.below(3)).map(|_| self.random.passage()).collect());
                 Change::Put { memory: Box::new(memory), passages, expect }
             }
         }
     }
 
-    fn memory(&mut self, space: &Space, id: MemoryId) -> Memory {
-        let random = &mut self.random;
-        Memory {
-            space: space.clone(),
-            content: format!("content {}", random.below(1_000)),
-            place: Place {
-                collection: random.pick(&COLLECTIONS).map(str::to_owned),
-                section: random.pick(&SECTIONS).to_owned(),
-            },
-            tags: TAGS.iter().filter(|_| random.chance(40)).map(|tag| (*tag).to_owned()).collect(),
-            weight: random.below(11) as f64 / 10.0,
-            delivery: random.pick(&[Delivery::OnDemand, Delivery::Bootstrap]),
-            owner: random.pick(&OWNERS).map(str::to_owned),
-            visibility: random.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
-            supersedes: random.chance(25).then(|| MemoryId::new(random.below(24).to_string())),
-            expires_at: random.chance(30).then(|| NOW.plus_seconds(random.below(6) as i64)),
-            created_at: NOW.plus_seconds(random.below(5) as i64),
-            updated_at: NOW.plus_seconds(random.below(5) as i64),
-            id,
-            ..memory("template")
-        }
-    }
-
-    fn passage(&mut self) -> Passage {
-        let mut terms: Vec<Term> = Vec::new();
-        for word in WORDS {
-            if self.random.chance(30) {
-                terms.push(Term { text: word.to_owned(), count: 1 + self.random.below(4) as u32 });
-            }
-        }
-        let start = self.random.below(10);
-        let vector = self.random.chance(50).then(|| self.vector());
-        Passage { range: start..start + 5, terms, vector }
-    }
-
-    fn vector(&mut self) -> Vector {
-        let model = ModelId::new(self.random.pick(&MODELS));
-        quantise(&model, &self.unit_vector())
-    }
-
-    fn unit_vector(&mut self) -> Vec<f32> {
-        let values: Vec<f32> = (0..DIMENSIONS).map(|_| self.random.signed_unit()).collect();
-        let norm = values.iter().map(|value| value * value).sum::<f32>().sqrt();
-        values.into_iter().map(|value| value / norm).collect()
-    }
-
-    fn filter(&mut self) -> Filter {
-        let random = &mut self.random;
-        let name = random.pick(&["a", "b", "unknown"]).to_owned();
-        Filter {
-            space: space(random.pick(&SPACES)),
-            reader: Reader { subject: random.pick(&OWNERS).map(str::to_owned), everything: random.chance(20) },
-            collections: match random.below(8) {
-                0 => CollectionFilter::Global,
-                1 => CollectionFilter::AnyNamed,
-                2 => CollectionFilter::Only(name),
-                3 => CollectionFilter::GlobalAnd(name),
-                _ => CollectionFilter::Any,
-            },
-            sections: if random.chance(25) { words(&["x", "unknown", "z"]) } else { Vec::new() },
-            tags: TAGS.iter().filter(|_| random.chance(10)).map(|tag| (*tag).to_owned()).collect(),
-            delivery: random.chance(15).then(|| random.pick(&[Delivery::OnDemand, Delivery::Bootstrap])),
-            superseded: random.pick(&[Superseded::Hide, Superseded::Show]),
-            live_at: self.moment(),
-        }
-    }
-
-    fn id(&mut self) -> MemoryId {
-        MemoryId::new(self.random.below(24).to_string())
-    }
-
-    fn moment(&mut self) -> Timestamp {
-        NOW.plus_seconds(self.random.below(7) as i64 - 1)
+    fn touch(&mut self) -> Touch {
+        let access = Access { count: 1 + self.random.below(3) as u64, last: Some(self.random.moment()) };
+        Touch { space: self.random.space(), id: self.random.id(), access }
     }
 }
 

@@ -8,14 +8,14 @@ use super::examples::{NOW, filter, memory, passage, put, reader, replace, space,
 use super::searching::search;
 use super::{MakeStore, StoreAndTokens};
 
-const ALL: Page = Page { offset: 0, limit: 1_000 };
+pub(super) const ALL: Page = Page { offset: 0, limit: 1_000 };
 
-fn add(store: &dyn StoreAndTokens, memory: &Memory) {
+pub(super) fn add(store: &dyn StoreAndTokens, memory: &Memory) {
     store.commit(put(memory, vec![passage("word")])).expect("the commit succeeds");
 }
 
 /// The ids that pass, sorted, after checking that lists, tallies and searches agree on them.
-fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<String> {
+pub(super) fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<String> {
     let listed = store.list(filter, ALL).expect("the store can be read");
     let mut ids: Vec<String> = listed.into_iter().map(|memory| memory.id.to_string()).collect();
     ids.sort();
@@ -32,7 +32,7 @@ fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<String> {
     ids
 }
 
-fn id(id: &str) -> MemoryId {
+pub(super) fn id(id: &str) -> MemoryId {
     MemoryId::new(id)
 }
 

@@ -3,7 +3,7 @@
 use std::f32::consts::LN_2;
 
 use loci_core::{
-    Candidate, CandidateQuery, Candidates, Filter, Memory, ModelId, Passage, Place, QueryVector, Visibility,
+    Candidate, CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Passage, Place, QueryVector, Visibility,
 };
 
 use super::examples::{delete, filter, memory, passage, put, reader, replace, vector, with_vector, words};
@@ -45,6 +45,7 @@ pub(super) fn words_are_scored_by_bm25_over_what_the_filter_admits(make: MakeSto
     let placed = Memory {
         place: Place { collection: Some("a".to_owned()), section: "fact".to_owned() },
         weight: 0.75,
+        source: Some(MemoryId::new("message")),
         ..memory("cat")
     };
     store.commit(put(&placed, vec![passage("tree"), passage("cat")])).expect("the commit succeeds");
@@ -56,6 +57,7 @@ pub(super) fn words_are_scored_by_bm25_over_what_the_filter_admits(make: MakeSto
         cosine: None,
         passage: 1,
         collection: Some("a".into()),
+        source: placed.source,
         weight: 0.75,
         updated_at: placed.updated_at,
     };

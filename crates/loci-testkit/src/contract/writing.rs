@@ -7,19 +7,21 @@ use loci_core::{
     Visibility,
 };
 
-use super::examples::{NOW, delete, embed, filter, memory, passage, put, replace, space, vector, with_vector, words};
+use super::examples::{
+    NOW, delete, embed, filter, memory, passage, put, replace, space, sweep_of_expired, vector, with_vector, words,
+};
 use super::searching::search;
 use super::{MakeStore, StoreAndTokens};
 
-fn commit(store: &dyn StoreAndTokens, batch: Batch) {
+pub(super) fn commit(store: &dyn StoreAndTokens, batch: Batch) {
     store.commit(batch).expect("the commit succeeds");
 }
 
-fn refused(store: &dyn StoreAndTokens, batch: Batch) -> Error {
+pub(super) fn refused(store: &dyn StoreAndTokens, batch: Batch) -> Error {
     store.commit(batch).expect_err("the commit is refused")
 }
 
-fn found(store: &dyn StoreAndTokens, memory: &Memory) -> Option<Memory> {
+pub(super) fn found(store: &dyn StoreAndTokens, memory: &Memory) -> Option<Memory> {
     store.get(&memory.space, &memory.id).expect("the store can be read")
 }
 
@@ -155,23 +157,6 @@ pub(super) fn an_embedding_counts_for_its_revision_alone(make: MakeStore<'_>) {
     assert_eq!(waiting(), 1);
 }
 
-pub(super) fn a_sweep_removes_what_expired_first(make: MakeStore<'_>) {
-    let store = make();
-    for (id, seconds) in [("c", -1), ("b", -2), ("a", 0), ("later", 1)] {
-        let written = Memory { expires_at: Some(NOW.plus_seconds(seconds)), ..memory(id) };
-        commit(&*store, put(&written, vec![passage("word")]));
-    }
-    commit(&*store, put(&memory("never"), vec![passage("word")]));
-    let left = || store.size().expect("the store can be read").memories;
-    let sweep = |limit| store.sweep(NOW, limit).expect("the store can be swept");
-    assert_eq!(sweep(0), 0);
-    assert_eq!((sweep(1), left()), (1, 4));
-    assert_eq!(found(&*store, &memory("b")), None);
-    assert_eq!((sweep(100), left()), (2, 2));
-    assert_eq!(sweep(100), 0);
-    assert_eq!(search(&*store, &filter(), &["word"]), ["later", "never"]);
-}
-
 pub(super) fn the_version_grows_with_every_change(make: MakeStore<'_>) {
     let store = make();
     let version = || store.version().expect("the store can be read");
@@ -189,7 +174,7 @@ pub(super) fn the_version_grows_with_every_change(make: MakeStore<'_>) {
     let second = Memory { revision: 2, ..first };
     commit(&*store, replace(&second, None));
     grew("a replacement");
-    store.sweep(NOW, 10).expect("the store can be swept");
+    store.sweep(&sweep_of_expired(NOW), 10).expect("the store can be swept");
     grew("a sweep");
     commit(&*store, put(&memory("a"), Vec::new()));
     grew("a second put");

@@ -1,7 +1,9 @@
 //! `loci bench`: measures, on this machine, what the design promises.
 
 mod client;
+mod clients;
 mod corpus;
+mod http;
 mod locomo;
 mod speed;
 
@@ -13,6 +15,9 @@ use crate::settings::Settings;
 pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failure> {
     match command {
         Bench::Speed { folder, memories } => speed::run(folder.as_deref(), *memories as usize, output),
+        Bench::Clients { folder, memories, calls } => {
+            clients::run(folder.as_deref(), *memories as usize, *calls as usize, output)
+        }
         Bench::Locomo { file, conversations } => locomo::run(settings, file, *conversations, output),
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use loci_core::{Caller, Clock, CollectionFilter, Store, TokenStore};
+use loci_core::{Caller, Clock, CollectionFilter, JobStore, Store, TokenStore};
 use loci_engine::{List, SearchMode};
 use serde_json::{Value, json};
 
@@ -22,6 +22,8 @@ const CLOCK_SECONDS_MIN: i64 = 1_735_689_600;
 const CLOCK_AHEAD_SECONDS_MAX: i64 = 300;
 /// Free space below which writes will soon fail.
 const FREE_BYTES_MIN: u64 = 100 << 20;
+/// Memories whose enrichment failed that are named.
+const FAILED_JOBS_SHOWN_MAX: usize = 10;
 /// Memories without an embedding that are counted.
 const PENDING_MAX: usize = 10_000;
 
@@ -162,6 +164,7 @@ fn database(settings: &Settings, parts: &Parts) -> Vec<Finding> {
             ("embeddings", Verdict::Warn, why)
         });
     }
+    findings.extend(enrichment(parts));
     if let Ok(tokens) = parts.store.tokens() {
         let now = SystemClock.now();
         let valid = tokens.iter().filter(|token| token.is_valid(now)).count();
@@ -169,6 +172,24 @@ fn database(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     }
     findings.extend(newest(parts));
     findings
+}
+
+/// Memories that wait to be judged, and those that nobody could judge.
+fn enrichment(parts: &Parts) -> Vec<Finding> {
+    const WHAT: &str = "enrichment";
+    let (Ok(counts), Ok(failed)) = (parts.store.job_counts(), parts.store.failed_jobs(FAILED_JOBS_SHOWN_MAX)) else {
+        return Vec::new();
+    };
+    if counts.failed == 0 {
+        return vec![(WHAT, Verdict::Ok, format!("{} memories wait for it, none failed", counts.waiting))];
+    }
+    let why =
+        format!("{} memories could not be judged and keep what they have; they are found all the same", counts.failed);
+    let shown = failed.into_iter().map(|job| {
+        let why = format!("memory {} after {} attempts: {}", job.memory, job.attempts, job.problem);
+        (WHAT, Verdict::Warn, why)
+    });
+    std::iter::once((WHAT, Verdict::Warn, why)).chain(shown).collect()
 }
 
 /// A memory from the future hides that the clock was wrong once, or is now.

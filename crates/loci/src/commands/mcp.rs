@@ -5,9 +5,10 @@ use std::sync::Arc;
 use loci_core::Caller;
 use loci_server::{Host, serve_stdio};
 
+use crate::background::Background;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
-use crate::wiring::{CALLS_END_TIMEOUT, Maintenance, Parts};
+use crate::wiring::{CALLS_END_TIMEOUT, Parts};
 
 pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     let dialect = loci_dialects::dialect(dialect)
@@ -18,7 +19,7 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(Exit::Failure, format!("the server cannot start: {error}")))?;
-    let _maintenance = Maintenance::start(Arc::clone(&parts.engine), settings.maintenance);
+    let _background = Background::start(&parts, settings);
     let host = Host::new(Arc::clone(&parts.engine));
     let served = runtime.block_on(serve_stdio(dialect, host, Caller::local(), tokio::io::stdin(), tokio::io::stdout()));
     // Then nothing holds the engine any more, and the store is closed when it is dropped. A read of

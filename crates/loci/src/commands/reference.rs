@@ -92,7 +92,8 @@ fn settings(page: &mut String) {
     let default = "`loci/config.toml` in the platform's configuration folder";
     let _ = writeln!(page, "| | `--{CONFIG_FLAG}` | `{CONFIG_VARIABLE}` | {default} | {file} |");
     for setting in SETTINGS {
-        let Setting { key, variable, meaning, .. } = setting;
+        let Setting { key, meaning, .. } = setting;
+        let variables = setting.variables().map(|variable| format!("`{variable}`")).collect::<Vec<_>>().join(", ");
         let flag = setting.flag.map_or_else(String::new, |flag| format!("`--{flag}`"));
         let default = match setting.default {
             Preset::Text("") | Preset::Unset => String::new(),
@@ -102,9 +103,9 @@ fn settings(page: &mut String) {
         let form = match setting.form {
             Form::List => " (a list)",
             Form::Secret => " (a secret)",
-            Form::Text | Form::Seconds | Form::Choice(_) => "",
+            Form::Text | Form::Seconds | Form::Whole { .. } | Form::Number { .. } | Form::Choice(_) => "",
         };
-        let _ = writeln!(page, "| `{key}` | {flag} | `{variable}` | {default} | {meaning}{form} |");
+        let _ = writeln!(page, "| `{key}` | {flag} | {variables} | {default} | {meaning}{form} |");
     }
 }
 
@@ -115,7 +116,8 @@ fn codes(page: &mut String) {
     }
     page.push_str(
         "\n## Error codes\n\nA tool that fails says so in its result (`isError`), with a sentence as text and \
-         `{\"error\": {\"code\": …, \"message\": …}}` as structured content.\n\n| code | HTTP status |\n|---|---|\n",
+         `{\"error\": {\"code\": …, \"message\": …}}` as structured content; \
+         memory-mcp has its original's shape, `{\"error\": MESSAGE, \"error_code\": CODE}`.\n\n| code | HTTP status |\n|---|---|\n",
     );
     for code in ErrorCode::ALL {
         let _ = writeln!(page, "| `{code}` | {} |", code.http_status());

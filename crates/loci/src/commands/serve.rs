@@ -11,12 +11,13 @@ use loci_server::{Authentication, Host, HttpConfig, HttpServer};
 use serde_json::json;
 use tokio::net::TcpListener;
 
+use crate::background::Background;
 use crate::cli::Serve;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::secret::{self, OwnersToken};
 use crate::settings::{ALLOWED_HOSTS, EmbeddingChoice, Settings};
-use crate::wiring::{CALLS_END_TIMEOUT, Maintenance, Parts, SystemClock, probe};
+use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock, probe};
 
 /// Threads that drive connections; calls have threads of their own.
 const WORKERS: usize = 2;
@@ -51,7 +52,7 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     }
     probe_endpoint(settings);
 
-    let _maintenance = Maintenance::start(Arc::clone(&parts.engine), settings.maintenance);
+    let _background = Background::start(&parts, settings);
     runtime.block_on(serve(settings, &parts, arguments.no_auth, listener, address.ip(), signal));
     // Then nothing holds the engine any more, and the store is closed when it is dropped.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);

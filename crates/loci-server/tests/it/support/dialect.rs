@@ -1,15 +1,11 @@
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use loci_core::{
-    Batch, CandidateQuery, Candidates, Error, Filter, Memory, MemoryId, ModelId, Page, Result, Scope, Space, Store,
-    StoreSize, Tally, Timestamp,
-};
-use loci_dialects::{Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool};
+use loci_core::{Batch, Result, Scope, Space, Store, Timestamp};
+use loci_dialects::{Context, Dialect, FailureShape, Hints, Reply, Resource, Resources, Tool, TypedTool};
 use loci_engine::{Engine, SearchMode};
 use loci_server::Host;
-use loci_testkit::{FixedClock, HashingEmbedder};
+use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -39,6 +35,7 @@ impl TypedTool for Echo {
     const TITLE: &'static str = "Echo";
     const SCOPE: Scope = Scope::Read;
     const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "test";
     type Arguments = EchoArguments;
     type Output = EchoOutput;
 
@@ -60,6 +57,7 @@ impl TypedTool for Numbers {
     const TITLE: &'static str = "Numbers";
     const SCOPE: Scope = Scope::Read;
     const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = Vec<u32>;
 
@@ -75,6 +73,7 @@ impl TypedTool for Forget {
     const TITLE: &'static str = "Forget";
     const SCOPE: Scope = Scope::Write;
     const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = EchoOutput;
 
@@ -90,6 +89,7 @@ impl TypedTool for Panics {
     const TITLE: &'static str = "Panics";
     const SCOPE: Scope = Scope::Read;
     const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = EchoOutput;
 
@@ -105,6 +105,7 @@ impl TypedTool for Noted {
     const TITLE: &'static str = "Noted";
     const SCOPE: Scope = Scope::Read;
     const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = Vec<u32>;
 
@@ -138,6 +139,7 @@ impl TypedTool for Long {
     const TITLE: &'static str = "Long";
     const SCOPE: Scope = Scope::Read;
     const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "test";
     type Arguments = LongArguments;
     type Output = EchoOutput;
 
@@ -196,6 +198,7 @@ impl TypedTool for Waits {
     const TITLE: &'static str = "Waits";
     const SCOPE: Scope = Scope::Read;
     const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "test";
     type Arguments = WaitsArguments;
     type Output = Vec<u32>;
 
@@ -224,6 +227,8 @@ pub static DIALECT: Dialect = Dialect {
     name: "test",
     title: "Test",
     instructions: "Try things here.",
+    failure_shape: FailureShape::Nested,
+    user_argument: None,
     tools: &TOOLS,
     resources: Some(Resources {
         fixed: &[Resource {
@@ -245,9 +250,16 @@ pub static DIALECT: Dialect = Dialect {
     }),
 };
 
-/// A dialect with one tool and nothing else.
-pub static PLAIN: Dialect =
-    Dialect { name: "plain", title: "Plain", instructions: "", tools: &PLAIN_TOOLS, resources: None };
+/// A dialect with one tool and nothing else, whose failures are flat.
+pub static PLAIN: Dialect = Dialect {
+    name: "plain",
+    title: "Plain",
+    instructions: "",
+    failure_shape: FailureShape::Flat,
+    user_argument: None,
+    tools: &PLAIN_TOOLS,
+    resources: None,
+};
 
 #[expect(clippy::unnecessary_wraps, reason = "the seam demands the type")]
 fn read(_context: Context<'_>, uri: &str) -> Result<Option<String>> {
@@ -275,7 +287,7 @@ static FIRST_READINGS: LazyLock<Mutex<HashMap<String, Work>>> = LazyLock::new(Mu
 
 /// Writes a note right before it is read for the first time.
 pub fn set_resource_before_reading(world: &World, name: &'static str, text: &'static str) {
-    let world = World { host: world.host.clone(), store: world.store.clone() };
+    let world = World { host: world.host.clone(), engine: world.engine.clone(), store: world.store.clone() };
     let work = Box::new(move || set_resource(&world, name, text));
     FIRST_READINGS.lock().unwrap().insert(name.to_owned(), work);
 }
@@ -283,62 +295,22 @@ pub fn set_resource_before_reading(world: &World, name: &'static str, text: &'st
 /// Writes a note as another process would: past the server.
 pub fn set_resource(world: &World, name: &str, text: &str) {
     NOTES.lock().unwrap().insert(name.to_owned(), text.to_owned());
-    world.store.version.fetch_add(1, Ordering::SeqCst);
+    world.store.commit(Batch { space: Space::default(), changes: Vec::new() }).unwrap();
 }
 
-/// A host over a store that holds nothing but its version.
+/// A host over an empty store.
 pub struct World {
     pub host: Arc<Host>,
-    store: Arc<EmptyStore>,
+    pub engine: Arc<Engine>,
+    store: Arc<NaiveStore>,
 }
 
 impl World {
     pub fn new() -> Self {
-        let store = Arc::new(EmptyStore { version: AtomicU64::new(1) });
+        let store = Arc::new(NaiveStore::new());
         let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(0)));
         let engine = Engine::new(store.clone(), Arc::new(HashingEmbedder::new(8)), clock, SearchMode::Words);
-        World { host: Host::new(Arc::new(engine)), store }
-    }
-}
-
-struct EmptyStore {
-    version: AtomicU64,
-}
-
-impl Store for EmptyStore {
-    fn commit(&self, _batch: Batch) -> Result<()> {
-        Err(Error::unavailable("this store keeps nothing"))
-    }
-
-    fn get_all(&self, _: &Filter, _: &[MemoryId]) -> Result<Vec<Memory>> {
-        Ok(Vec::new())
-    }
-
-    fn list(&self, _filter: &Filter, _page: Page) -> Result<Vec<Memory>> {
-        Ok(Vec::new())
-    }
-
-    fn tally(&self, _filter: &Filter) -> Result<Vec<Tally>> {
-        Ok(Vec::new())
-    }
-
-    fn candidates(&self, _query: &CandidateQuery<'_>) -> Result<Candidates> {
-        Ok(Candidates::default())
-    }
-
-    fn without_vector(&self, _model: &ModelId, _limit: usize) -> Result<Vec<(Space, MemoryId)>> {
-        Ok(Vec::new())
-    }
-
-    fn sweep(&self, _now: Timestamp, _limit: usize) -> Result<usize> {
-        Ok(0)
-    }
-
-    fn version(&self) -> Result<u64> {
-        Ok(self.version.load(Ordering::SeqCst))
-    }
-
-    fn size(&self) -> Result<StoreSize> {
-        Ok(StoreSize::default())
+        let engine = Arc::new(engine);
+        World { host: Host::new(engine.clone()), engine, store }
     }
 }

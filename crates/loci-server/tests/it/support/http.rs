@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use loci_dialects::Dialect;
+use loci_dialects::{Dialect, memory_mcp};
 use loci_server::{Authentication, HttpConfig, HttpServer};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -39,7 +39,7 @@ impl Server {
     }
 
     pub async fn start_with(world: &World, config: HttpConfig) -> Self {
-        let dialects: [&'static Dialect; 2] = [&DIALECT, &PLAIN];
+        let dialects: [&'static Dialect; 3] = [&DIALECT, &PLAIN, &memory_mcp::DIALECT];
         let server = HttpServer::new(config, world.host.clone()).with_dialects(&dialects);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -82,7 +82,12 @@ impl Server {
 
     /// Posts bytes as JSON to the test dialect.
     pub async fn post(&self, more: &[(&str, &str)], body: &[u8]) -> Reply {
-        self.send("POST /mcp/test", &with_usual(more), body).await
+        self.post_to("test", more, body).await
+    }
+
+    /// Posts bytes as JSON to a dialect.
+    pub async fn post_to(&self, dialect: &str, more: &[(&str, &str)], body: &[u8]) -> Reply {
+        self.send(&format!("POST /mcp/{dialect}"), &with_usual(more), body).await
     }
 
     /// A request of a revision, with the headers that it asks for.

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::settings::{CONFIG_VARIABLE, SETTINGS};
+use crate::settings::{CONFIG_VARIABLE, SETTINGS, Setting};
 
 /// The server and both ends of its pipes. It ends when this is dropped.
 pub struct Client {
@@ -23,13 +23,7 @@ impl Client {
     /// # Errors
     /// If it cannot be started.
     pub fn start(data: &Path, search: &str) -> io::Result<Self> {
-        let mut command = Command::new(std::env::current_exe()?);
-        for variable in SETTINGS.iter().map(|setting| setting.variable) {
-            command.env_remove(variable);
-        }
-        let no_settings = data.join("no-settings.toml");
-        fs::write(&no_settings, "")?;
-        command.env(CONFIG_VARIABLE, no_settings);
+        let mut command = without_settings(data)?;
         command.arg("mcp").arg("mememory").arg("--data").arg(data);
         command.args(["--search", search]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
@@ -75,6 +69,18 @@ impl Client {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
     }
+}
+
+/// This program, without any of the user's own settings.
+pub fn without_settings(data: &Path) -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    for variable in SETTINGS.iter().flat_map(Setting::variables) {
+        command.env_remove(variable);
+    }
+    let no_settings = data.join("no-settings.toml");
+    fs::write(&no_settings, "")?;
+    command.env(CONFIG_VARIABLE, no_settings);
+    Ok(command)
 }
 
 impl Drop for Client {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loci_core::{Caller, CollectionFilter, Embedder, Store};
+use loci_core::{Caller, CollectionFilter, Embedder, Store, Tier};
 use loci_dialects::mememory;
 use loci_embed::LocalModel;
 use loci_engine::{Engine, Recall, SearchMode};
@@ -92,7 +92,7 @@ pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(),
     Ok(output.either(&figures.iter().map(row).collect::<Value>(), text)?)
 }
 
-fn engine(data: &Path) -> Result<Engine, Failure> {
+pub fn engine(data: &Path) -> Result<Engine, Failure> {
     let store = SqliteStore::open(data, Options::default()).map_err(loci_core::Error::from)?;
     let store: Arc<dyn Store> = Arc::new(store);
     Ok(Engine::new(store, Arc::new(NoCostModel::new()), Arc::new(SystemClock), SearchMode::Hybrid))
@@ -113,7 +113,7 @@ fn fill(engine: &Engine, memories: usize) -> Result<usize, Failure> {
 }
 
 /// Runs the work for each of `0..count` on a thread of its own.
-fn side_by_side<T: Send>(
+pub fn side_by_side<T: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<T, loci_core::Error> + Sync,
 ) -> Result<Vec<T>, Failure> {
@@ -141,7 +141,16 @@ fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure> {
         let query = random.words(QUERY_WORDS);
         let collections = CollectionFilter::Any;
         let (sections, tags) = (Vec::new(), Vec::new());
-        let recall = Recall { query: &query, collections, sections, tags, limit: 5, ranking: &mememory::score };
+        let recall = Recall {
+            query: &query,
+            tier: Some(Tier::LongTerm),
+            collections,
+            sections,
+            tags,
+            limit: 5,
+            ranking: &mememory::score,
+            counts_access: false,
+        };
         let (wall, cpu) = (Instant::now(), cpu_time());
         engine.recall(&Caller::local(), &recall)?;
         Ok::<_, Failure>((
@@ -179,7 +188,7 @@ fn cpu_time() -> Option<Duration> {
     None
 }
 
-fn milliseconds(duration: Duration) -> f64 {
+pub fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 

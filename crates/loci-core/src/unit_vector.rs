@@ -1,7 +1,7 @@
-//! Vectors of length one.
+//! Vectors of length one, which is how every [`Embedder`](crate::Embedder) gives them.
 
 /// Scales a vector to unit length; none if it has no direction (all zero, or not finite).
-pub(crate) fn unit_vector(mut values: Vec<f32>) -> Option<Vec<f32>> {
+pub fn unit_vector(mut values: Vec<f32>) -> Option<Vec<f32>> {
     let norm = values.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
     if !norm.is_finite() || norm < f64::from(f32::MIN_POSITIVE) {
         return None;

@@ -1,0 +1,71 @@
+//! Who called what, and how it went. Never what a memory holds.
+
+use crate::{ErrorCode, Result, Space, Timestamp};
+
+/// One call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// The space that the caller was in.
+    pub space: Space,
+    /// When the call began.
+    pub at: Timestamp,
+    /// Who made it; none for an anonymous caller.
+    pub user: Option<String>,
+    /// The tool set that it came through.
+    pub dialect: String,
+    /// The tool.
+    pub tool: String,
+    /// What kind of thing it does, such as `memory:write`.
+    pub operation: String,
+    /// How long it took, in microseconds.
+    pub duration_microseconds: u64,
+    /// The text of the query, if it had one, cut to a length.
+    pub query: Option<String>,
+    /// How many results it had, if it returns results.
+    pub results: Option<u64>,
+    /// Why it failed; none if it did not.
+    pub failure: Option<AuditFailure>,
+}
+
+/// Why a call failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditFailure {
+    /// The kind.
+    pub code: ErrorCode,
+    /// The message, unless it could quote what the caller sent.
+    pub message: Option<String>,
+}
+
+/// Which entries to read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuditQuery {
+    /// Only those of this space.
+    pub space: Option<Space>,
+    /// Only those of this user.
+    pub user: Option<String>,
+    /// Only those of this tool.
+    pub tool: Option<String>,
+    /// Only those of this moment or later.
+    pub since: Option<Timestamp>,
+    /// Only those with a higher number, the first of these; if none, the last ones.
+    pub after: Option<u64>,
+    /// How many at most.
+    pub limit: usize,
+}
+
+/// Keeps the audit log.
+pub trait AuditStore: Send + Sync {
+    /// Adds entries in their order; durable when it returns. Entries of a user whose data was wiped
+    /// after their moment are left out.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    fn append_audit(&self, entries: &[AuditEntry]) -> Result<()>;
+
+    /// Entries with their numbers, in their order. Numbers rise as entries are added, and none is
+    /// given twice, not even when its entry was removed.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>>;
+}

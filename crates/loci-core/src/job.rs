@@ -1,0 +1,91 @@
+//! Work that waits in the store until some process has done it, once.
+//!
+//! Each memory has at most one job: its enrichment. A process leases jobs for a while; if it
+//! ends before it has settled one, the lease runs out and another process takes the job. Settling
+//! happens in the same [`Batch`](crate::Batch) as the result, and only while the lease holds, so
+//! that nothing is done twice.
+
+use crate::{MemoryId, Result, Space, Timestamp};
+
+/// A job in the hands of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// The space of the memory.
+    pub space: Space,
+    /// The memory that it is about.
+    pub memory: MemoryId,
+    /// How often it was leased, this time included.
+    pub attempts: u32,
+    /// Names the lease.
+    pub lease: String,
+}
+
+/// How a job ended for the process that held it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobOutcome {
+    /// It is done and gone.
+    Done,
+    /// It waits until then and may be leased again, by anyone.
+    Retry {
+        /// When it is due again.
+        due_at: Timestamp,
+        /// What went wrong, for people; no contents.
+        problem: String,
+    },
+    /// It is parked for people to look at.
+    Failed {
+        /// What went wrong, for people; no contents.
+        problem: String,
+    },
+}
+
+/// A job that is parked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedJob {
+    /// The space of the memory.
+    pub space: Space,
+    /// The memory that it is about.
+    pub memory: MemoryId,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// What went wrong the last time.
+    pub problem: String,
+}
+
+/// How many jobs there are, in all spaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JobCounts {
+    /// Due now or later, leased ones included.
+    pub waiting: u64,
+    /// Parked.
+    pub failed: u64,
+}
+
+/// The queue of jobs. They are added and settled by [`Change`](crate::Change)s.
+pub trait JobStore: Send + Sync {
+    /// Leases at most `limit` jobs that are due at `now` and under no lease, until `until`, the
+    /// longest due first, ties in any order. Durable when it returns, so that no other process gets
+    /// them meanwhile. Costs no write if nothing is due.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    fn lease_jobs(&self, now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Result<Vec<Job>>;
+
+    /// When the next job that is not parked can be leased; none if there is none.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn next_job_at(&self) -> Result<Option<Timestamp>>;
+
+    /// How many jobs there are.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn job_counts(&self) -> Result<JobCounts>;
+
+    /// Parked jobs, at most `limit`, in the order of space and memory.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn failed_jobs(&self, limit: usize) -> Result<Vec<FailedJob>>;
+}

@@ -1,0 +1,231 @@
+//! Arguments that several tools take.
+
+use jiff::civil::{Time, time};
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::Offset;
+use loci_core::{CollectionFilter, Error, Result, Tier, Timestamp};
+use loci_engine::{Recall, Recalled, Signals, check};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Context;
+use crate::wire::Count;
+
+/// Results without `limit`.
+const LIMIT_DEFAULT: usize = 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum TierName {
+    Stm,
+    Ltm,
+}
+
+/// What the two searches of memories take.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// Whose memories to search.
+    #[expect(dead_code, reason = "the dialect made it the caller")]
+    user_id: String,
+    /// What you want to know, as a question or in key words.
+    query: String,
+    /// Only long-term memories of this type: fact, preference, decision, event, task, question or
+    /// other, and whatever words other tools filed memories under.
+    memory_type: Option<String>,
+    /// Only memories with all of these tags.
+    tags: Option<Vec<String>>,
+    /// How many results at most: 10 if left out, 100 at most unless the installation says less.
+    limit: Option<Count>,
+    /// Only messages (`stm`) or only what was made of them and is kept (`ltm`); both if left out.
+    #[schemars(length(min = 1))]
+    tier: Option<Vec<TierName>>,
+}
+
+impl Search {
+    /// Searches with the tool's own ranking.
+    ///
+    /// # Errors
+    /// `invalid_argument`, naming the argument; whatever the engine refuses.
+    pub fn run(self, context: Context<'_>, ranking: &dyn Fn(&Signals) -> f64, counts_access: bool) -> Result<Recalled> {
+        if let Some(memory_type) = &self.memory_type {
+            check::name("memory_type", memory_type)?;
+        }
+        let request = Recall {
+            query: &self.query,
+            tier: only_tier(self.tier.as_deref()),
+            collections: CollectionFilter::Any,
+            sections: self.memory_type.into_iter().collect(),
+            tags: self.tags.unwrap_or_default(),
+            limit: self.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(context.engine.policy().results_max),
+            ranking,
+            counts_access,
+        };
+        context.engine.recall(context.caller, &request)
+    }
+}
+
+/// The one tier that the names ask for; none for both.
+fn only_tier(names: Option<&[TierName]>) -> Option<Tier> {
+    let asked = |name| names.is_none_or(|names| names.contains(&name));
+    match (asked(TierName::Stm), asked(TierName::Ltm)) {
+        (true, false) => Some(Tier::ShortTerm),
+        (false, true) => Some(Tier::LongTerm),
+        _ => None,
+    }
+}
+
+/// From when to when. At least one of the two.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimeRange {
+    /// The first moment, in ISO 8601; without a zone it is UTC, a date alone is its beginning.
+    start: Option<String>,
+    /// The last moment, in ISO 8601; a date alone is its end.
+    end: Option<String>,
+}
+
+impl TimeRange {
+    /// The first and the last moment.
+    ///
+    /// # Errors
+    /// `invalid_argument`, naming `time_range` or the end that is wrong.
+    pub fn moments(&self) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+        if self.start.is_none() && self.end.is_none() {
+            return Err(Error::invalid("time_range", "must have a `start`, an `end` or both"));
+        }
+        let moment = |argument: &str, text: &Option<String>, time_of_day: Time| {
+            text.as_deref().map(|text| moment(argument, text, time_of_day)).transpose()
+        };
+        let start = moment("time_range.start", &self.start, Time::MIN)?;
+        let end = moment("time_range.end", &self.end, END_OF_DAY)?;
+        if start.zip(end).is_some_and(|(start, end)| start > end) {
+            return Err(Error::invalid("time_range.start", "must not be after `time_range.end`"));
+        }
+        Ok((start, end))
+    }
+}
+
+/// The last microsecond of a day.
+const END_OF_DAY: Time = time(23, 59, 59, 999_999_000);
+
+/// A moment in ISO 8601, in UTC where it has no zone, at that time of day where it is a date alone.
+fn moment(argument: &str, text: &str, time_of_day: Time) -> Result<Timestamp> {
+    let pieces = Pieces::parse(text.trim()).ok();
+    // What `[Europe/Berlin]` means, only a database of zones knows.
+    let pieces = pieces.filter(|pieces| pieces.time_zone_annotation().is_none());
+    let moment = pieces.and_then(|pieces| {
+        let moment = pieces.date().to_datetime(pieces.time().unwrap_or(time_of_day));
+        pieces.to_numeric_offset().unwrap_or(Offset::UTC).to_timestamp(moment).ok()
+    });
+    moment.map(|moment| Timestamp::from_microseconds(moment.as_microsecond())).ok_or_else(|| {
+        let problem =
+            "must be a moment of ISO 8601 such as 2025-01-15T10:30:00, 2025-01-15T10:30:00+01:00 or 2025-01-15";
+        Error::invalid(argument, problem)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::iso8601;
+
+    #[test]
+    fn tiers() {
+        let rows: [(Option<&[TierName]>, Option<Tier>); 5] = [
+            (None, None),
+            (Some(&[TierName::Stm]), Some(Tier::ShortTerm)),
+            (Some(&[TierName::Ltm, TierName::Ltm]), Some(Tier::LongTerm)),
+            (Some(&[TierName::Stm, TierName::Ltm]), None),
+            (Some(&[TierName::Ltm, TierName::Stm]), None),
+        ];
+        for (names, expected) in rows {
+            assert_eq!(only_tier(names), expected, "{names:?}");
+        }
+    }
+
+    fn range(start: Option<&str>, end: Option<&str>) -> TimeRange {
+        TimeRange { start: start.map(str::to_owned), end: end.map(str::to_owned) }
+    }
+
+    #[test]
+    fn moments_with_and_without_zone() {
+        let rows = [
+            ("2025-01-15T10:30:00", "2025-01-15T10:30:00", "2025-01-15T10:30:00"),
+            (" 2025-01-15 10:30 ", "2025-01-15T10:30:00", "2025-01-15T10:30:00"),
+            ("2025-01-15T10:30:00.25", "2025-01-15T10:30:00.25", "2025-01-15T10:30:00.25"),
+            ("2025-01-15T10:30:00.1234567", "2025-01-15T10:30:00.123456", "2025-01-15T10:30:00.123456"),
+            ("2025-01-15T10:30:00Z", "2025-01-15T10:30:00", "2025-01-15T10:30:00"),
+            ("2025-01-15T00:30:00+01:00", "2025-01-14T23:30:00", "2025-01-14T23:30:00"),
+            ("2025-01-15T10:30:00-05:30", "2025-01-15T16:00:00", "2025-01-15T16:00:00"),
+            ("2024-02-29", "2024-02-29T00:00:00", "2024-02-29T23:59:59.999999"),
+            ("1969-12-31", "1969-12-31T00:00:00", "1969-12-31T23:59:59.999999"),
+        ];
+        for (text, as_start, as_end) in rows {
+            let (start, end) = range(Some(text), Some(text)).moments().unwrap();
+            assert_eq!((start.map(iso8601).unwrap(), end.map(iso8601).unwrap()), (as_start.into(), as_end.into()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_moment_is_refused_by_name() {
+        let texts = [
+            "",
+            " ",
+            "yesterday",
+            "10:30",
+            "2025",
+            "2025-01",
+            "2025-13-01",
+            "2025-02-29",
+            "2025-01-15T25:00",
+            "2025-01-15T10:30:00[Europe/Berlin]",
+            "2025-01-15T10:30:00+01:00[Europe/Berlin]",
+            "1736936400",
+            "2025-01-15T10:30:00 and more",
+            "99999-01-01",
+        ];
+        for text in texts {
+            for (name, range) in
+                [("`time_range.start`", range(Some(text), None)), ("`time_range.end`", range(None, Some(text)))]
+            {
+                let error = range.moments().unwrap_err();
+                assert!(error.message.starts_with(name), "{text:?}: {}", error.message);
+            }
+        }
+    }
+
+    #[test]
+    fn either_end_may_be_missing_but_not_both() {
+        assert!(matches!(range(Some("2025-01-15"), None).moments(), Ok((Some(_), None))));
+        assert!(matches!(range(None, Some("2025-01-15")).moments(), Ok((None, Some(_)))));
+        assert!(range(None, None).moments().unwrap_err().message.contains("`time_range`"));
+    }
+
+    #[test]
+    fn a_range_runs_forward() {
+        let rows = [
+            ("2025-01-15", "2025-01-15", true),
+            ("2025-01-15T10:30:00", "2025-01-15T10:30:00", true),
+            ("2025-01-15T10:30:00+01:00", "2025-01-15T10:00:00", true),
+            ("2025-01-15T10:30:00.000001", "2025-01-15T10:30:00", false),
+            ("2025-01-16", "2025-01-15", false),
+        ];
+        for (start, end, holds) in rows {
+            assert_eq!(range(Some(start), Some(end)).moments().is_ok(), holds, "{start} {end}");
+        }
+    }
+
+    /// Whatever moment this dialect shows, it reads back as the same.
+    #[test]
+    fn shown_moments_read_back() {
+        let mut microseconds: i64 = 1;
+        for _ in 0..2_000 {
+            // Steps of Knuth's generator spread over about 580 years around 1970.
+            microseconds = microseconds.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let shown = Timestamp::from_microseconds(microseconds / 1_000);
+            let (start, end) = range(Some(&iso8601(shown)), Some(&iso8601(shown))).moments().unwrap();
+            assert_eq!((start, end), (Some(shown), Some(shown)));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! `cache_invalidate`: forget cached answers.
+
+use loci_core::{Error, ErrorCode, Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct CacheInvalidate;
+
+/// Forget cached answers of the user that no longer hold: those whose question matches a pattern, or
+/// all of them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Whose cached answers these are.
+    user_id: String,
+    /// A regular expression for the questions, or a part of their text.
+    pattern: Option<String>,
+    /// True to forget all, whatever the pattern.
+    #[serde(default)]
+    invalidate_all: bool,
+}
+
+/// What was forgotten.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Whose answers these were.
+    user_id: String,
+    /// How many.
+    deleted_count: u64,
+}
+
+impl TypedTool for CacheInvalidate {
+    const NAME: &'static str = "cache_invalidate";
+    const TITLE: &'static str = "Forget cached answers";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "cache:delete";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let pattern = arguments.pattern.filter(|_| !arguments.invalidate_all);
+        if pattern.is_none() && !arguments.invalidate_all {
+            let message = "which answers to forget is missing; give a `pattern`, or set `invalidate_all` to true";
+            return Err(Error::new(ErrorCode::InvalidArgument, message));
+        }
+        let deleted_count = context.engine.forget_answers(context.caller, pattern.as_deref())?;
+        Ok(Reply::json(crate::tool::to_value(&Output { user_id: arguments.user_id, deleted_count })?))
+    }
+}

@@ -1,0 +1,65 @@
+//! `check_cache`: look for an answer that was given before.
+
+use loci_core::{Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::rounded;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct CheckCache;
+
+/// Look whether a question like this one was answered for the user not long ago (`store_cache`), to
+/// save the work of answering it again.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Whose answers to look through.
+    #[expect(dead_code, reason = "the dialect made it the caller")]
+    user_id: String,
+    /// The question.
+    query: String,
+    /// How similar the questions must be: 1 is the same, 0.5 is unrelated; 0.95 if left out, unless the
+    /// installation says otherwise.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    similarity_threshold: Option<f64>,
+}
+
+/// The answer, if there is one.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct Output {
+    /// Whether there is one; without it, nothing else is said.
+    cache_hit: bool,
+    /// The question that was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query: Option<String>,
+    /// The answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response: Option<String>,
+    /// How similar the questions are, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+}
+
+impl TypedTool for CheckCache {
+    const NAME: &'static str = "check_cache";
+    const TITLE: &'static str = "Look for a cached answer";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "cache:read";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        // Similarity on the wire is (1 + cosine) / 2.
+        let cosine_min = arguments.similarity_threshold.map(|similarity| (2.0 * similarity - 1.0) as f32);
+        let (answer, notice) = context.engine.cached_answer(context.caller, &arguments.query, cosine_min)?;
+        let output = answer.map_or_else(Output::default, |answer| Output {
+            cache_hit: true,
+            query: Some(answer.entry.query),
+            response: Some(answer.entry.response),
+            score: Some(rounded(f64::midpoint(1.0, answer.cosine.into()), 4)),
+        });
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+    }
+}

@@ -1,0 +1,85 @@
+//! `delete_memory`: forget some memories.
+
+use loci_core::{Error, ErrorCode, MemoryId, Result, Scope};
+use loci_engine::Discard;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::arguments::TimeRange;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct DeleteMemory;
+
+/// Forget memories of a user: one by its id, or all with certain tags, of a certain time, or both.
+/// They are found no more at once, and removed for good after some weeks.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Whose memories these are.
+    #[expect(dead_code, reason = "the dialect made it the caller")]
+    user_id: String,
+    /// The id of one memory, without any other condition.
+    memory_id: Option<String>,
+    /// Memories with all of these tags.
+    #[schemars(length(min = 1))]
+    tags: Option<Vec<String>>,
+    /// Memories that were stored in this time.
+    time_range: Option<TimeRange>,
+    /// Must be true to delete by `tags` or `time_range`.
+    #[serde(default)]
+    confirm: bool,
+    /// True to count what would be deleted, and delete nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// What was deleted.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// How many memories were deleted, or would be.
+    deleted_count: usize,
+    /// Whether they were only counted.
+    dry_run: bool,
+}
+
+impl TypedTool for DeleteMemory {
+    const NAME: &'static str = "delete_memory";
+    const TITLE: &'static str = "Delete memories";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:delete";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let Arguments { confirm, dry_run, .. } = arguments;
+        let which = conditions(arguments)?;
+        if which.id.is_none() && !confirm && !dry_run {
+            let message = "deleting by `tags` or `time_range` needs `confirm` to be true; `dry_run` counts the memories \
+                           beforehand";
+            return Err(Error::new(ErrorCode::InvalidArgument, message));
+        }
+        let (engine, caller) = (context.engine, context.caller);
+        let deleted_count =
+            if dry_run { engine.count_discarded(caller, &which)? } else { engine.discard(caller, &which)? };
+        Ok(Reply::json(crate::tool::to_value(&Output { deleted_count, dry_run })?))
+    }
+}
+
+fn conditions(arguments: Arguments) -> Result<Discard> {
+    let is_bulk = arguments.tags.is_some() || arguments.time_range.is_some();
+    match arguments.memory_id {
+        Some(_) if is_bulk => Err(Error::invalid("memory_id", "does not go with `tags` or `time_range`")),
+        Some(id) => Ok(Discard { id: Some(MemoryId::parse("memory_id", &id)?), ..Discard::default() }),
+        None if is_bulk => {
+            let range = arguments.time_range.map(|range| range.moments()).transpose()?;
+            let (created_from, created_until) = range.unwrap_or_default();
+            Ok(Discard { id: None, tags: arguments.tags.unwrap_or_default(), created_from, created_until })
+        }
+        None => {
+            let message =
+                "what to delete is missing; give `memory_id`, `tags`, `time_range`, or `tags` with `time_range`";
+            Err(Error::new(ErrorCode::InvalidArgument, message))
+        }
+    }
+}

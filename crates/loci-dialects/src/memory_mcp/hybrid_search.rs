@@ -1,0 +1,43 @@
+//! `hybrid_search`: find memories by words and by meaning, by their ranks alone.
+
+use loci_core::{Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::arguments::Search;
+use super::record::{Document, Found};
+use crate::wire::rounded;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct HybridSearch;
+
+/// Find memories of a user by the words of a query and by its meaning alike, whatever their age and
+/// importance: the best of both rankings come first. Good for names, codes and exact terms.
+#[derive(Deserialize, JsonSchema)]
+pub struct Arguments(Search);
+
+/// A memory with its score.
+#[derive(Serialize, JsonSchema)]
+pub struct Hit {
+    #[serde(flatten)]
+    memory: Document,
+    /// Its places by meaning and by words, fused: the higher the better, of use for comparing alone.
+    rrf_score: f64,
+}
+
+impl TypedTool for HybridSearch {
+    const NAME: &'static str = "hybrid_search";
+    const TITLE: &'static str = "Search by words and meaning";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "search";
+    type Arguments = Arguments;
+    type Output = Found<Hit>;
+
+    fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
+        let weights = context.engine.policy().fusion;
+        let recalled = search.run(context, &|signals| signals.reciprocal_rank(weights), false)?;
+        let hit = |hit: loci_engine::Hit| Hit { memory: hit.memory.into(), rrf_score: rounded(hit.score, 6) };
+        Found::reply(recalled.hits.into_iter().map(hit).collect(), recalled.degraded)
+    }
+}

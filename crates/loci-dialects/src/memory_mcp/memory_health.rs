@@ -1,0 +1,82 @@
+//! `memory_health`: count what a user has.
+
+use loci_core::{EnrichmentStatus, Result, Scope, Tier};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct MemoryHealth;
+
+/// Count what the user said here and what became of it: messages, long-term memories, and how many of
+/// these are sorted already.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Whose memories to count.
+    user_id: String,
+}
+
+/// Counts of memories.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Whose memories these are.
+    user_id: String,
+    /// All of them.
+    total_memories: u64,
+    /// By tier.
+    tier_stats: TierStats,
+    /// Long-term memories by how far the background has come with them.
+    enrichment_stats: EnrichmentStats,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TierStats {
+    /// Messages.
+    stm: u64,
+    /// What was made of them and is kept.
+    ltm: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EnrichmentStats {
+    /// Those with importance, summary and type.
+    completed: u64,
+    /// Those that wait for it.
+    pending: u64,
+    /// Those that were tried too often in vain, if any; they are found all the same.
+    #[serde(skip_serializing_if = "is_zero")]
+    failed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute demands the type")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl TypedTool for MemoryHealth {
+    const NAME: &'static str = "memory_health";
+    const TITLE: &'static str = "Count memories";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "admin:health";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let census = context.engine.census(context.caller)?;
+        let tier = |tier| census.iter().filter(|row| row.tier == tier).map(|row| row.memories).sum();
+        let status = |status| census.iter().filter(|row| row.enrichment == Some(status)).map(|row| row.memories).sum();
+        let output = Output {
+            user_id: arguments.user_id,
+            total_memories: census.iter().map(|row| row.memories).sum(),
+            tier_stats: TierStats { stm: tier(Tier::ShortTerm), ltm: tier(Tier::LongTerm) },
+            enrichment_stats: EnrichmentStats {
+                completed: status(EnrichmentStatus::Completed),
+                pending: status(EnrichmentStatus::Pending),
+                failed: status(EnrichmentStatus::Failed),
+            },
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}

@@ -1,0 +1,94 @@
+//! `recall_memory`: find memories by a question.
+
+use loci_core::{Result, Scope};
+use loci_engine::{RankingWeights, Signals};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::arguments::Search;
+use super::record::{Document, Found};
+use crate::wire::rounded;
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// How often a memory at most counts as returned, on the scale of `1 + ln(returns + 1)`.
+const FAMILIARITY_MAX: f64 = 3.0;
+
+pub struct RecallMemory;
+
+/// Find what a user said and what is known about them. Recent, important and often recalled memories
+/// come first among those that fit the question. A message and the memory made from it count as one.
+#[derive(Deserialize, JsonSchema)]
+pub struct Arguments(Search);
+
+/// A memory with its score.
+#[derive(Serialize, JsonSchema)]
+pub struct Hit {
+    #[serde(flatten)]
+    memory: Document,
+    /// Recency, importance and relevance, weighted; 0 to 1 unless the installation says otherwise.
+    final_score: f64,
+}
+
+impl TypedTool for RecallMemory {
+    const NAME: &'static str = "recall_memory";
+    const TITLE: &'static str = "Recall memories";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:read";
+    type Arguments = Arguments;
+    type Output = Found<Hit>;
+
+    fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
+        let weights = context.engine.policy().ranking;
+        let recalled = search.run(context, &|signals| score(signals, &weights), true)?;
+        let hit = |hit: loci_engine::Hit| Hit { memory: hit.memory.into(), final_score: rounded(hit.score, 4) };
+        Found::reply(recalled.hits.into_iter().map(hit).collect(), recalled.degraded)
+    }
+}
+
+/// The original's calibrated score: `a x recency + b x importance + c x relevance`, where recency is
+/// `exp(-age / decay)` in days, and importance the memory's own, times how familiar it is by now,
+/// `min(1 + ln(returns + 1), 3) / 3`.
+fn score(signals: &Signals, weights: &RankingWeights) -> f64 {
+    let recency = (-signals.age_days / weights.decay_days).exp();
+    let familiarity = (1.0 + (signals.access_count as f64).ln_1p()).min(FAMILIARITY_MAX) / FAMILIARITY_MAX;
+    weights.recency * recency
+        + weights.importance * signals.weight * familiarity
+        + weights.relevance * signals.relevance
+}
+
+#[cfg(test)]
+mod tests {
+    use loci_engine::Policy;
+
+    use super::*;
+
+    #[test]
+    fn the_score_is_a_weighted_sum() {
+        let signals = Signals {
+            relevance: 0.0,
+            bm25: 0.0,
+            cosine: None,
+            rank_by_words: None,
+            rank_by_meaning: None,
+            access_count: 0,
+            passage: 0,
+            weight: 0.0,
+            age_days: 0.0,
+            collection: None,
+        };
+        let rows = [
+            (signals.clone(), 0.2),
+            (Signals { age_days: 30.0, ..signals.clone() }, 0.2 / std::f64::consts::E),
+            (Signals { relevance: 1.0, ..signals.clone() }, 0.7),
+            (Signals { weight: 1.0, ..signals.clone() }, 0.3),
+            (Signals { weight: 0.5, access_count: 2, ..signals.clone() }, 0.2 + 0.15 * (1.0 + 3f64.ln()) / 3.0),
+            (Signals { weight: 1.0, access_count: 7, relevance: 1.0, ..signals.clone() }, 1.0),
+            (Signals { weight: 1.0, access_count: u64::MAX, relevance: 1.0, ..signals }, 1.0),
+        ];
+        for (signals, expected) in rows {
+            let found = score(&signals, &Policy::default().ranking);
+            assert!((found - expected).abs() < 1e-9, "{found} {expected} {signals:?}");
+        }
+    }
+}

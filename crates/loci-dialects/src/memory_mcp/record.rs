@@ -1,0 +1,131 @@
+//! A memory in this dialect's terms.
+
+use loci_core::{EnrichmentStatus, Link, Memory, Result, Tier};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Reply;
+use crate::wire::{iso8601, rounded};
+
+/// A memory.
+#[derive(Serialize, JsonSchema)]
+pub struct Document {
+    /// Its id.
+    #[serde(rename = "_id")]
+    id: String,
+    /// The user whose it is; absent if it is nobody's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<String>,
+    /// `stm` for a message, `ltm` for what is kept.
+    tier: &'static str,
+    /// The text.
+    content: String,
+    /// Its gist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+    /// How much it matters, 0 to 1.
+    importance: f64,
+    /// How often `recall_memory` returned it before.
+    access_count: u64,
+    /// When `recall_memory` last returned it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_accessed: Option<String>,
+    /// What it is, once that is known: fact, preference, decision, event, task, question, other; other
+    /// words for memories that other tools filed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_type: Option<String>,
+    /// Its labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    /// The conversation that it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversation_id: Option<String>,
+    /// Who said it, of a message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<String>,
+    /// Whether importance, summary and type are made already: `pending`, `completed` or `failed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enrichment_status: Option<&'static str>,
+    /// The id of the message that it was made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_stm_id: Option<String>,
+    /// What it is tied to, nearest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<LinkDocument>,
+    /// When it was stored.
+    created_at: String,
+    /// When its text last changed.
+    updated_at: String,
+    /// When it vanishes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LinkDocument {
+    /// The id of the other memory.
+    #[serde(rename = "_id")]
+    id: String,
+    /// `reinforces` it, or is `related_to` it.
+    relation: &'static str,
+    /// Cosine similarity of the two.
+    similarity: f64,
+}
+
+impl From<Memory> for Document {
+    fn from(memory: Memory) -> Self {
+        let is_message = memory.tier == Tier::ShortTerm;
+        let has_type = !is_message && memory.enrichment != Some(EnrichmentStatus::Pending);
+        Document {
+            id: memory.id.to_string(),
+            user_id: memory.owner,
+            tier: if is_message { "stm" } else { "ltm" },
+            content: memory.content,
+            summary: memory.summary,
+            importance: memory.weight,
+            access_count: memory.access.count,
+            last_accessed: memory.access.last.map(iso8601),
+            memory_type: has_type.then_some(memory.place.section),
+            tags: memory.tags,
+            // A conversation whose name means no collection elsewhere has none here either.
+            conversation_id: memory.place.collection.or(memory.thread.map(|thread| thread.name)),
+            role: is_message.then_some(memory.kind),
+            enrichment_status: memory.enrichment.map(EnrichmentStatus::name),
+            source_stm_id: memory.source.map(|id| id.to_string()),
+            links: memory.links.into_iter().map(LinkDocument::from).collect(),
+            created_at: iso8601(memory.created_at),
+            updated_at: iso8601(memory.updated_at),
+            expires_at: memory.expires_at.map(iso8601),
+        }
+    }
+}
+
+impl From<Link> for LinkDocument {
+    fn from(link: Link) -> Self {
+        LinkDocument {
+            id: link.target.to_string(),
+            relation: link.relation.name(),
+            similarity: rounded(link.similarity.into(), 4),
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Serialize, JsonSchema)]
+pub struct Found<Hit> {
+    /// The memories, best first.
+    results: Vec<Hit>,
+    /// How many these are.
+    count: usize,
+}
+
+impl<Hit: Serialize> Found<Hit> {
+    /// The reply with these results.
+    ///
+    /// # Errors
+    /// As for [`to_value`](crate::tool::to_value).
+    pub fn reply(results: Vec<Hit>, notice: Option<String>) -> Result<Reply> {
+        let found = Found { count: results.len(), results };
+        Ok(Reply::json(crate::tool::to_value(&found)?).with_notice(notice))
+    }
+}

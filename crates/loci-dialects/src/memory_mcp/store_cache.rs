@@ -1,0 +1,48 @@
+//! `store_cache`: keep an answer for a while.
+
+use loci_core::{Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::object_id;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct StoreCache;
+
+/// Keep the answer to a question of the user for a while (an hour, unless the installation says
+/// otherwise), so that `check_cache` finds it when a similar question comes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Whose question it is; nobody else gets the answer.
+    #[expect(dead_code, reason = "the dialect made it the caller")]
+    user_id: String,
+    /// The question.
+    query: String,
+    /// The answer, kept exactly as given (at most 1 MiB).
+    response: String,
+}
+
+/// What was stored.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The id of the cached answer.
+    cache_id: String,
+}
+
+impl TypedTool for StoreCache {
+    const NAME: &'static str = "store_cache";
+    const TITLE: &'static str = "Cache an answer";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const OPERATION: &'static str = "cache:write";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = object_id::mint(context.engine.now());
+        let cache_id = id.to_string();
+        context.engine.cache_answer(context.caller, id, &arguments.query, &arguments.response)?;
+        Ok(Reply::json(crate::tool::to_value(&Output { cache_id })?))
+    }
+}

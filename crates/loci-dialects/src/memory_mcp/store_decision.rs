@@ -1,0 +1,53 @@
+//! `store_decision`: keep a choice under a name.
+
+use loci_core::{Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::Whole;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct StoreDecision;
+
+/// Keep a choice of the user under a name, such as a preferred language or a setting. It holds in every
+/// conversation, and replaces what stood under the name.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Whose choice it is.
+    user_id: String,
+    /// The name to find it under (at most 256 characters).
+    key: String,
+    /// What was chosen, kept exactly as given (at most 1 MiB).
+    value: String,
+    /// Days until it is forgotten, at most 36500; never, if left out.
+    ttl_days: Option<Whole<1>>,
+}
+
+/// What was stored.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The name.
+    key: String,
+    /// `created`, or `updated` if something stood under the name.
+    action: &'static str,
+    /// Whose choice it is.
+    user_id: String,
+}
+
+impl TypedTool for StoreDecision {
+    const NAME: &'static str = "store_decision";
+    const TITLE: &'static str = "Store a decision";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "decision:write";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let ttl_days = arguments.ttl_days.map(|days| days.0 as u64);
+        let is_new = context.engine.decide(context.caller, &arguments.key, &arguments.value, ttl_days)?;
+        let action = if is_new { "created" } else { "updated" };
+        Ok(Reply::json(crate::tool::to_value(&Output { key: arguments.key, action, user_id: arguments.user_id })?))
+    }
+}

@@ -1,0 +1,100 @@
+//! `store_memory`: keep what was said.
+
+use loci_core::{Result, Scope, limits};
+use loci_engine::{Conversation, Message};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::object_id;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct StoreMemory;
+
+/// Remember messages of a conversation, all of them or none. Each is found as said for a while (a
+/// day, unless the installation says otherwise); what people say in more than 30 characters is
+/// sorted in the background and kept for good.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Whose conversation it is: the same name for the same person in every call.
+    #[expect(dead_code, reason = "the dialect made it the caller")]
+    user_id: String,
+    /// The conversation: any name, the same for all its messages.
+    conversation_id: String,
+    /// What was said, in order.
+    #[schemars(length(min = 1, max = limits::MESSAGES_MAX))]
+    messages: Vec<MessageArgument>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MessageArgument {
+    /// Who said it: a person (`human`, `user`), the model (`ai`, `assistant`), `system` or `tool`.
+    role: Role,
+    /// The text, kept exactly as given (at most 1 MiB).
+    content: String,
+    /// Labels.
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Role {
+    Human,
+    Ai,
+    User,
+    Assistant,
+    System,
+    Tool,
+}
+
+impl From<Role> for loci_engine::Role {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Human | Role::User => loci_engine::Role::Human,
+            Role::Ai | Role::Assistant => loci_engine::Role::Assistant,
+            Role::System => loci_engine::Role::System,
+            Role::Tool => loci_engine::Role::Tool,
+        }
+    }
+}
+
+/// What was stored.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The ids of the messages, in their order.
+    stm_ids: Vec<String>,
+    /// How many these are.
+    count: usize,
+}
+
+impl TypedTool for StoreMemory {
+    const NAME: &'static str = "store_memory";
+    const TITLE: &'static str = "Store messages";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const OPERATION: &'static str = "memory:write";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let message = |message: MessageArgument| Message {
+            role: message.role.into(),
+            content: message.content,
+            tags: message.tags,
+        };
+        let conversation = Conversation {
+            thread: arguments.conversation_id,
+            messages: arguments.messages.into_iter().map(message).collect(),
+            mint: &|| object_id::mint(context.engine.now()),
+        };
+        let conversed = context.engine.converse(context.caller, conversation)?;
+        let stm_ids: Vec<String> = conversed.ids.iter().map(ToString::to_string).collect();
+        let output = Output { count: stm_ids.len(), stm_ids };
+        let notice = conversed
+            .pending
+            .map(|reason| format!("stored and found by the words, not all of it by its meaning yet: {reason}"));
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+    }
+}

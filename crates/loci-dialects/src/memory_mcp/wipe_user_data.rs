@@ -1,0 +1,65 @@
+//! `wipe_user_data`: remove everything that a user left.
+
+use loci_core::{Error, ErrorCode, Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// What clients of the original match on.
+const UNCONFIRMED: &str = "wipe_user_data requires confirm=true. This will permanently delete ALL user data.";
+
+pub struct WipeUserData;
+
+/// Remove everything of the user for good: messages and memories, cached answers, decisions, and what
+/// the audit log says of the user. What other tools filed for everyone stays, without the name.
+/// Nothing brings the rest back; ask the user before.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Whose data to remove.
+    user_id: String,
+    /// Must be true.
+    #[serde(default)]
+    confirm: bool,
+}
+
+/// What was removed.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Whose data it was.
+    user_id: String,
+    /// Messages and memories, those deleted before and not yet removed included.
+    memories_deleted: u64,
+    /// Cached answers.
+    cache_deleted: u64,
+    /// Entries of the audit log.
+    audit_deleted: u64,
+    /// Decisions.
+    decisions_deleted: u64,
+}
+
+impl TypedTool for WipeUserData {
+    const NAME: &'static str = "wipe_user_data";
+    const TITLE: &'static str = "Remove a user's data";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = crate::audit::WIPE;
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        if !arguments.confirm {
+            return Err(Error::new(ErrorCode::InvalidArgument, UNCONFIRMED));
+        }
+        let wiped = context.engine.wipe(context.caller)?;
+        let output = Output {
+            user_id: arguments.user_id,
+            memories_deleted: wiped.memories,
+            cache_deleted: wiped.cache_entries,
+            audit_deleted: wiped.audit_entries,
+            decisions_deleted: wiped.decisions,
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}

@@ -1,0 +1,190 @@
+//! The audit log and the counts of returned memories: kept in memory for a moment, written in the
+//! background, so that no call waits for the disk to have been noted.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use loci_core::limits::BUFFERED_MAX;
+use loci_core::{Access, AuditEntry, AuditQuery, MemoryId, Result, Space, Touch};
+
+use crate::Engine;
+
+/// Things that one transaction writes, so that a caller's write never waits long.
+const FLUSH_BATCH: usize = 500;
+/// What is left of a full buffer that cannot be written. Less than all of it, so that not every
+/// call from then on waits for a write that fails.
+const KEPT_MAX: usize = BUFFERED_MAX / 10 * 9;
+
+/// What waits for the next flush.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    noted: Mutex<Noted>,
+    /// Held through a flush: two at once would write things twice, or in another order.
+    flushing: Mutex<()>,
+}
+
+type Accesses = HashMap<(Space, MemoryId), Access>;
+
+#[derive(Debug, Default)]
+struct Noted {
+    /// Oldest first.
+    entries: Vec<AuditEntry>,
+    accesses: Accesses,
+    /// In the hands of a flush, and counted here until the store has them.
+    in_flight: Accesses,
+}
+
+impl Buffers {
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn flushing(&self) -> MutexGuard<'_, ()> {
+        self.flushing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Noted {
+    fn count(&mut self, key: (Space, MemoryId), access: Access) {
+        let sum = self.accesses.entry(key).or_default();
+        sum.count += access.count;
+        sum.last = sum.last.max(access.last);
+    }
+
+    fn is_full(&self) -> bool {
+        self.entries.len().max(self.accesses.len()) > BUFFERED_MAX
+    }
+
+    /// Drops the oldest entries of a full buffer, and counts of whichever memories; returns how
+    /// many.
+    fn make_room(&mut self) -> usize {
+        let excess = |len: usize| if len > BUFFERED_MAX { len - KEPT_MAX } else { 0 };
+        let entries = self.entries.drain(..excess(self.entries.len())).count();
+        let accesses = excess(self.accesses.len());
+        entries + self.accesses.extract_if(|_, _| true).take(accesses).count()
+    }
+}
+
+impl Engine {
+    /// Notes a call. It is durable after the next [`flush`](Engine::flush).
+    pub fn audit(&self, entry: AuditEntry) {
+        self.note(|noted| noted.entries.push(entry));
+    }
+
+    /// Counts a return of this memory.
+    pub(crate) fn count_access(&self, space: &Space, id: &MemoryId) {
+        let access = Access { count: 1, last: Some(self.now()) };
+        self.note(|noted| noted.count((space.clone(), id.clone()), access));
+    }
+
+    /// Notes something and tells the background if it is the first thing, or if it completes
+    /// another `audit_buffer` of entries. Beyond the bound it writes everything itself, and drops
+    /// the oldest if that fails: a store that cannot be written must not fill the memory.
+    fn note(&self, note: impl FnOnce(&mut Noted)) {
+        let (rings, is_full) = {
+            let mut noted = self.buffers.noted();
+            let before = noted.entries.len();
+            let is_first = before == 0 && noted.accesses.is_empty();
+            note(&mut noted);
+            let entries = noted.entries.len();
+            let is_enough = entries > before && entries.is_multiple_of(self.policy.audit_buffer.max(1));
+            (is_first || is_enough, noted.is_full())
+        };
+        if rings {
+            self.to_write.ring();
+        }
+        if is_full && let Err(error) = self.flush() {
+            let dropped = self.buffers.noted().make_room();
+            if dropped > 0 {
+                tracing::warn!(%error, dropped, "audit entries or access counts are lost: they could not be written");
+            }
+        }
+    }
+
+    /// Audit entries and memories with counted returns that wait for a [`flush`](Engine::flush).
+    pub fn buffered(&self) -> usize {
+        let noted = self.buffers.noted();
+        noted.entries.len() + noted.accesses.len()
+    }
+
+    /// How often this memory was returned without the store knowing yet. Ask before the store is
+    /// asked for the rest: in the other order a flush between the two would hide its counts.
+    pub(crate) fn unwritten_accesses(&self, space: &Space, id: &MemoryId) -> u64 {
+        let key = (space.clone(), id.clone());
+        let noted = self.buffers.noted();
+        [&noted.accesses, &noted.in_flight]
+            .into_iter()
+            .filter_map(|accesses| accesses.get(&key))
+            .map(|access| access.count)
+            .sum()
+    }
+
+    /// Forgets the noted calls of a user.
+    pub(crate) fn forget_buffered(&self, space: &Space, user: &str) {
+        // A flush that runs could put them back when it fails, so it ends first.
+        let _no_flush = self.buffers.flushing();
+        self.buffers.noted().entries.retain(|entry| entry.space != *space || entry.user.as_deref() != Some(user));
+    }
+
+    /// Writes the noted calls and the counted returns of memories. Does nothing if there are none.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written; then they are kept for the next time.
+    pub fn flush(&self) -> Result<()> {
+        let _no_other_flush = self.buffers.flushing();
+        // Neither waits for the other to succeed.
+        self.flush_accesses().and(self.flush_entries())
+    }
+
+    fn flush_accesses(&self) -> Result<()> {
+        let touches: Vec<Touch> = {
+            let noted = &mut *self.buffers.noted();
+            noted.in_flight = mem::take(&mut noted.accesses);
+            let touch = |((space, id), access): (&(Space, MemoryId), &Access)| Touch {
+                space: space.clone(),
+                id: id.clone(),
+                access: *access,
+            };
+            noted.in_flight.iter().map(touch).collect()
+        };
+        let written = touches.chunks(FLUSH_BATCH).try_for_each(|batch| {
+            self.store.touch(batch)?;
+            let mut noted = self.buffers.noted();
+            for touch in batch {
+                noted.in_flight.remove(&(touch.space.clone(), touch.id.clone()));
+            }
+            Ok(())
+        });
+        let mut noted = self.buffers.noted();
+        for (key, access) in mem::take(&mut noted.in_flight) {
+            noted.count(key, access);
+        }
+        written
+    }
+
+    fn flush_entries(&self) -> Result<()> {
+        let mut entries = mem::take(&mut self.buffers.noted().entries);
+        let mut written = 0;
+        let outcome = entries.chunks(FLUSH_BATCH).try_for_each(|batch| {
+            self.store.append_audit(batch)?;
+            written += batch.len();
+            Ok(())
+        });
+        entries.drain(..written);
+        let mut noted = self.buffers.noted();
+        entries.append(&mut noted.entries);
+        noted.entries = entries;
+        outcome
+    }
+
+    /// Entries of the audit log with their numbers, oldest first; those of this process that are not
+    /// written yet included, since they are written first.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written or read.
+    pub fn audited(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
+        self.flush()?;
+        self.store.audit(query)
+    }
+}

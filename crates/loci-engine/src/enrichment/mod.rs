@@ -1,0 +1,141 @@
+//! Judging a text by rules: on this machine, without a model, the same every time. The rules know
+//! English words; of other languages they see length, numbers, names and question marks, so that
+//! they err on the cautious side there.
+
+mod kind;
+mod sentence;
+mod signals;
+mod summary;
+
+use loci_core::limits::SUMMARY_WORDS_MAX;
+use loci_core::{Enricher, Enrichment, Error, MEMORY_KINDS, Result};
+use loci_search::analysis;
+
+use sentence::Sentence;
+
+/// Bytes of a text that are judged. People say what matters first, and the work stays bounded.
+const READ_BYTES_MAX: usize = 32 << 10;
+/// Characters of a summary, where a hundred words are too many: a word has no longest length.
+const SUMMARY_CHARACTERS_MAX: usize = 1_000;
+
+/// Judges by rules: [`importance`](signals::importance), [`summary`](summary::summary) and
+/// [`kind`](kind::kind).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalEnricher;
+
+impl Enricher for LocalEnricher {
+    /// Never fails.
+    fn enrich(&self, text: &str) -> Result<Enrichment> {
+        Ok(judge(text))
+    }
+}
+
+/// The judgement of the rules.
+pub(crate) fn judge(text: &str) -> Enrichment {
+    let read = &text[..text.floor_char_boundary(READ_BYTES_MAX)];
+    let mut sentences: Vec<Sentence<'_>> = analysis::sentences(read).map(Sentence::of).collect();
+    // The last one may be cut in the middle.
+    if read.len() < text.len() && sentences.len() > 1 {
+        sentences.pop();
+    }
+    Enrichment {
+        importance: signals::importance(&sentences),
+        summary: summary::summary(text, &sentences),
+        kind: kind::kind(&sentences).to_owned(),
+    }
+}
+
+/// Refuses a judgement that is none, whoever made it.
+///
+/// # Errors
+/// `unavailable`, saying what is wrong with it.
+pub(crate) fn check(enrichment: &Enrichment) -> Result<()> {
+    let problem = if !(0.0..=1.0).contains(&enrichment.importance) {
+        "an importance that is not from 0 to 1".to_owned()
+    } else if !MEMORY_KINDS.contains(&enrichment.kind.as_str()) {
+        format!("a kind that is none of {}", MEMORY_KINDS.join(", "))
+    } else if enrichment.summary.trim().is_empty() || enrichment.summary.contains('\0') {
+        "no summary".to_owned()
+    } else if !summary::fits(&enrichment.summary) {
+        format!("a summary of more than {SUMMARY_WORDS_MAX} words or {SUMMARY_CHARACTERS_MAX} characters")
+    } else {
+        return Ok(());
+    };
+    Err(Error::unavailable(format!("the enricher answered with {problem}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts of words, marks and characters of many scripts, in any order.
+    fn texts() -> impl Iterator<Item = String> {
+        const PIECES: [&str; 24] = [
+            "I",
+            "prefer",
+            "tea",
+            ".",
+            "?",
+            "\n",
+            " ",
+            "decided",
+            "Remember",
+            "東京都",
+            "は",
+            "。",
+            "ไทย",
+            "مُحَمَّد",
+            "🦀",
+            "\u{200b}",
+            "é",
+            "2026-03-01",
+            "ERR_4012",
+            "’",
+            "n't",
+            "thanks",
+            "!",
+            "maybe",
+        ];
+        let mut seed = 7_u64;
+        let mut next = move |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        };
+        let generated = (0..400).map(move |length| {
+            let pieces: Vec<&str> = (0..length).map(|_| PIECES[next(PIECES.len())]).collect();
+            pieces.join(if length % 3 == 0 { "" } else { " " })
+        });
+        let long =
+            ["a", "東", "word ", "!", "One sentence. ", "Ünïcödé ", "\n", "a?"].map(|piece| piece.repeat(100_000));
+        generated.chain(long)
+    }
+
+    #[test]
+    fn every_text_gets_a_judgement_that_is_one() {
+        for text in texts() {
+            let judged = judge(&text);
+            assert!((0.0..=1.0).contains(&judged.importance), "{judged:?}");
+            assert!(summary::fits(&judged.summary), "{judged:?}");
+            assert_eq!(check(&judged).is_ok(), !text.trim().is_empty(), "{judged:?}");
+            assert_eq!(judge(&text), judged);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let good = Enrichment { importance: 0.5, summary: "Tea at four.".to_owned(), kind: "fact".to_owned() };
+        assert_eq!(check(&good), Ok(()));
+        for nonsense in [
+            Enrichment { importance: f64::NAN, ..good.clone() },
+            Enrichment { importance: 1.01, ..good.clone() },
+            Enrichment { importance: -0.1, ..good.clone() },
+            Enrichment { kind: "Fact".to_owned(), ..good.clone() },
+            Enrichment { summary: " \n".to_owned(), ..good.clone() },
+            Enrichment { summary: "a\0b".to_owned(), ..good.clone() },
+            Enrichment { summary: "word ".repeat(SUMMARY_WORDS_MAX + 1), ..good.clone() },
+            Enrichment { summary: "!".repeat(SUMMARY_CHARACTERS_MAX + 1), ..good.clone() },
+        ] {
+            assert!(check(&nonsense).is_err(), "{nonsense:?}");
+        }
+    }
+}

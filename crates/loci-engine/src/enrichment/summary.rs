@@ -1,0 +1,135 @@
+//! The gist of a text in its own words.
+
+use std::collections::HashMap;
+
+use loci_core::limits::SUMMARY_WORDS_MAX;
+use loci_search::analysis;
+
+use super::SUMMARY_CHARACTERS_MAX;
+use super::sentence::Sentence;
+
+/// What the first sentence gains by its place; the next ones gain half of it, a third, ...
+const POSITION_BONUS: f64 = 0.5;
+
+/// A summary of at most [`SUMMARY_WORDS_MAX`] words and [`SUMMARY_CHARACTERS_MAX`] characters: the text
+/// itself if it is as short, else its best sentences that fit, in their order, and if none fits the
+/// beginning of the best one.
+///
+/// A sentence is as good as its terms are frequent in the text, normalised by its length (after
+/// Luhn, The Automatic Creation of Literature Abstracts, 1958), with a bonus for an early place (after
+/// Edmundson, New Methods in Automatic Extracting, 1969):
+///
+/// `score = (1 + 0.5 / place) x (sum of ln(sentences with the term)) / sqrt(words)`
+///
+/// Stop words don't count, nor do terms of one sentence alone: they are not what the text is about. The
+/// logarithm keeps one frequent term from deciding alone, the root keeps long sentences from winning or
+/// losing by length alone. Where no term repeats, the first sentences are taken.
+pub(super) fn summary(text: &str, sentences: &[Sentence<'_>]) -> String {
+    let text = text.trim();
+    if fits(text) {
+        return text.to_owned();
+    }
+    let order = best_first(sentences);
+    let (mut words_left, mut characters_left) = (SUMMARY_WORDS_MAX, SUMMARY_CHARACTERS_MAX);
+    let mut chosen: Vec<usize> = Vec::new();
+    for &place in &order {
+        let Sentence { text, words, .. } = sentences[place];
+        let characters = text.chars().count() + usize::from(!chosen.is_empty());
+        let is_repeated = || chosen.iter().any(|&other| sentences[other].text == text);
+        if words <= words_left && characters <= characters_left && !is_repeated() {
+            words_left -= words;
+            characters_left -= characters;
+            chosen.push(place);
+        }
+    }
+    chosen.sort_unstable();
+    match order.first() {
+        Some(&best) if chosen.is_empty() => beginning(sentences[best].text),
+        _ => chosen.into_iter().map(|place| sentences[place].text).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// Whether a text is short enough for a summary.
+pub(super) fn fits(text: &str) -> bool {
+    text.chars().nth(SUMMARY_CHARACTERS_MAX).is_none() && analysis::words(text).nth(SUMMARY_WORDS_MAX).is_none()
+}
+
+/// The places of the sentences, best first, ties in their order.
+fn best_first(sentences: &[Sentence<'_>]) -> Vec<usize> {
+    let terms: Vec<Vec<String>> = sentences.iter().map(|sentence| analysis::query_terms(sentence.text)).collect();
+    let mut frequencies: HashMap<&str, f64> = HashMap::new();
+    for term in terms.iter().flatten() {
+        *frequencies.entry(term).or_default() += 1.0;
+    }
+    let score = |place: usize| {
+        let significance: f64 = terms[place].iter().map(|term| frequencies[term.as_str()].ln()).sum();
+        (1.0 + POSITION_BONUS / (place + 1) as f64) * significance / (sentences[place].words.max(1) as f64).sqrt()
+    };
+    let mut order: Vec<(f64, usize)> = (0..sentences.len()).map(|place| (score(place), place)).collect();
+    order.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+    order.into_iter().map(|(_, place)| place).collect()
+}
+
+/// As much of the beginning as fits, to the end of a word, with an ellipsis.
+fn beginning(text: &str) -> String {
+    let end_max = text.char_indices().nth(SUMMARY_CHARACTERS_MAX - 1).map_or(text.len(), |(end, _)| end);
+    let ends = analysis::words(text).map(|(start, word)| start + word.len());
+    let end = ends.take(SUMMARY_WORDS_MAX).take_while(|end| *end <= end_max).last().unwrap_or(end_max);
+    format!("{}…", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::enrichment::judge;
+
+    fn summary(text: &str) -> String {
+        judge(text).summary
+    }
+
+    #[test]
+    fn a_short_text_is_its_own_summary() {
+        assert_eq!(summary("  Tea at four.\nBring cake. "), "Tea at four.\nBring cake.");
+        let words = "word ".repeat(SUMMARY_WORDS_MAX);
+        assert_eq!(summary(&words), words.trim());
+    }
+
+    #[test]
+    fn whole_sentences_about_the_topic_are_kept_in_their_order() {
+        // Sentences that share no word with any other.
+        let other = |number: usize| (0..12).map(|word| format!("W{word}x{number}")).collect::<Vec<_>>().join(" ") + ".";
+        let others = |numbers: std::ops::Range<usize>| numbers.map(other).collect::<Vec<_>>().join(" ");
+        let text = format!(
+            "The billing database moves to PostgreSQL. {} The billing database moves at night. {} Billing keeps one database.",
+            others(0..10),
+            others(10..20),
+        );
+        let summary = summary(&text);
+        let places: Vec<_> = ["moves to PostgreSQL.", "moves at night.", "Billing keeps one database."]
+            .map(|sentence| summary.find(sentence))
+            .to_vec();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{summary}");
+        assert!(summary.ends_with('.') && fits(&summary), "{summary}");
+    }
+
+    #[test]
+    fn a_repeated_sentence_is_said_once() {
+        assert_eq!(summary(&"The door is open now. ".repeat(60)), "The door is open now.");
+    }
+
+    #[test]
+    fn a_sentence_that_is_too_long_is_cut_at_a_word() {
+        let text = "several words without an end ".repeat(50);
+        let summary = summary(&text);
+        assert_eq!(analysis::words(&summary).count(), SUMMARY_WORDS_MAX);
+        assert!(summary.ends_with("an end…"), "{summary}");
+    }
+
+    #[test]
+    fn texts_without_spaces_and_endless_words_stay_bounded() {
+        for piece in ["天気", "ก", "a", "カメラ", "!", "🦀"] {
+            let summary = summary(&piece.repeat(5_000));
+            assert!(fits(&summary) && summary.ends_with('…') && summary.starts_with(piece), "{summary}");
+        }
+    }
+}

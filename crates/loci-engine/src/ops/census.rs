@@ -1,0 +1,17 @@
+//! What a user has of conversations, in numbers.
+
+use loci_core::{Caller, CensusRow, Result};
+
+use crate::Engine;
+
+impl Engine {
+    /// How many live memories of conversations the caller owns, by tier and enrichment status; none
+    /// for an anonymous caller.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn census(&self, caller: &Caller) -> Result<Vec<CensusRow>> {
+        let Some(owner) = &caller.principal.subject else { return Ok(Vec::new()) };
+        self.store.census(&caller.space, owner, self.now())
+    }
+}

@@ -1,0 +1,249 @@
+//! Storing what was said in a conversation.
+
+use loci_core::{
+    Access, Batch, Caller, Change, Delivery, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage,
+    Place, Result, Thread, Tier, Timestamp, Visibility, limits,
+};
+
+use crate::ops::remember::distinct;
+use crate::{Engine, SearchMode, check};
+
+/// The conversation that is filed in no collection.
+const GLOBAL: &str = "global";
+/// What a message and the long-term memory made from it weigh until somebody has judged them.
+const WEIGHT: f64 = 0.5;
+/// Characters up to which nothing worth a long-term memory is expected in what a person says.
+const SHORT_CHARACTERS_MAX: usize = 30;
+/// Passages of one call that are embedded before it is acknowledged.
+const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 32;
+
+/// Who said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A person. What people say may become a long-term memory.
+    Human,
+    /// The assistant.
+    Assistant,
+    /// Instructions.
+    System,
+    /// The result of a tool.
+    Tool,
+}
+
+impl Role {
+    /// The kind of the memory that holds such a message.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Human => "human",
+            Role::Assistant => "ai",
+            Role::System => "system",
+            Role::Tool => "tool",
+        }
+    }
+}
+
+/// Something said.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// By whom.
+    pub role: Role,
+    /// The text, stored byte for byte.
+    pub content: String,
+    /// Labels; repeated ones count once.
+    pub tags: Vec<String>,
+}
+
+/// Messages of one conversation, in their order.
+pub struct Conversation<'a> {
+    /// Its name, unique among those of the caller.
+    pub thread: String,
+    /// What was said.
+    pub messages: Vec<Message>,
+    /// Makes an id for each memory, in the style of whoever asks.
+    pub mint: &'a dyn Fn() -> MemoryId,
+}
+
+/// The outcome: durable when this exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conversed {
+    /// The ids of the messages, in their order.
+    pub ids: Vec<MemoryId>,
+    /// Why search by meaning does not find all of it yet, in a sentence; none if it does.
+    pub pending: Option<String>,
+}
+
+/// A message on its way into the store.
+struct Said {
+    /// It, but for its thread, which is known when it is stored.
+    memory: Memory,
+    /// The id of the long-term memory that is made from it.
+    candidate: Option<MemoryId>,
+    /// What the index keeps of both.
+    passages: Vec<Passage>,
+}
+
+impl Engine {
+    /// Stores messages as short-term memories of the caller, private, which expire after
+    /// `message_ttl_seconds` of the [`Policy`](crate::Policy); all of them or none. A human message longer than 30
+    /// characters (without blanks around) also becomes a long-term memory with the same content and
+    /// tags, pending enrichment.
+    ///
+    /// # Errors
+    /// `invalid_argument` or `too_large`, naming `conversation_id` or `messages`, if something is
+    /// out of its limits; `forbidden` to an anonymous caller; `conflict` if the caller's data was
+    /// wiped meanwhile; `unavailable` if the store cannot be written. Then nothing was stored.
+    pub fn converse(&self, caller: &Caller, conversation: Conversation<'_>) -> Result<Conversed> {
+        let since = self.store.version()?;
+        let Conversation { thread, messages, mint } = conversation;
+        check_conversation(&thread, &messages)?;
+        let owner = check::subject(caller)?;
+        let now = self.now();
+        let mut said: Vec<Said> =
+            messages.into_iter().map(|message| self.said(caller, &thread, message, mint, now)).collect();
+        let pending = self.embed_said(&mut said);
+        let unwiped = Change::NotWiped { owner: owner.to_owned(), since };
+
+        let _exclusive = self.locks.lock(&(&caller.space, owner, &thread));
+        let mut begin = self.store.thread_end(&caller.space, owner, &thread)?;
+        loop {
+            let changes = std::iter::once(unwiped.clone()).chain(changes(&said, &thread, begin, now)).collect();
+            match self.store.commit(Batch { space: caller.space.clone(), changes }) {
+                Ok(()) => break,
+                Err(error) if error.code == ErrorCode::Conflict => {
+                    let end = self.store.thread_end(&caller.space, owner, &thread)?;
+                    // No other process took the positions: the data was wiped.
+                    if end <= begin {
+                        return Err(error);
+                    }
+                    begin = end;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if said.iter().any(|said| said.candidate.is_some()) {
+            self.to_enrich.ring();
+        }
+        Ok(Conversed { ids: said.into_iter().map(|said| said.memory.id).collect(), pending })
+    }
+
+    fn said(
+        &self,
+        caller: &Caller,
+        thread: &str,
+        message: Message,
+        mint: &dyn Fn() -> MemoryId,
+        now: Timestamp,
+    ) -> Said {
+        let Message { role, content, tags } = message;
+        let tags = distinct(tags);
+        let passages = Engine::passages(&content, &tags);
+        let is_candidate = role == Role::Human && content.trim().chars().count() > SHORT_CHARACTERS_MAX;
+        let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
+        let memory = Memory {
+            space: caller.space.clone(),
+            id: mint(),
+            content,
+            place: Place {
+                collection: Some(thread.to_owned()).filter(|thread| thread != GLOBAL),
+                section: "message".to_owned(),
+            },
+            kind: role.name().to_owned(),
+            summary: None,
+            tags,
+            weight: WEIGHT,
+            tier: Tier::ShortTerm,
+            thread: None,
+            source: None,
+            enrichment: None,
+            links: Vec::new(),
+            access: Access::default(),
+            delivery: Delivery::OnDemand,
+            owner: caller.principal.subject.clone(),
+            visibility: Visibility::Private,
+            supersedes: None,
+            superseded_by: None,
+            expires_at: Some(now.plus_seconds(ttl_seconds)),
+            created_at: now,
+            updated_at: now,
+            revision: 1,
+        };
+        Said { memory, candidate: is_candidate.then(mint), passages }
+    }
+
+    /// Embeds the first of the messages, as many as one call may, at once; says why that was not
+    /// all.
+    fn embed_said(&self, said: &mut [Said]) -> Option<String> {
+        if self.search_mode == SearchMode::Words {
+            return None;
+        }
+        let mut passages = 0;
+        let fits = |said: &&Said| {
+            passages += said.passages.len();
+            passages <= PASSAGES_EMBEDDED_AT_ONCE_MAX
+        };
+        let count = said.iter().take_while(fits).count();
+        let rest = said.len() - count;
+        let embedded = &mut said[..count];
+        let texts: Vec<&str> = embedded
+            .iter()
+            .flat_map(|said| said.passages.iter().map(|passage| &said.memory.content[passage.range.clone()]))
+            .collect();
+        let vectors = if texts.is_empty() { Ok(Vec::new()) } else { self.vectors(&texts) };
+        match vectors {
+            Ok(vectors) => {
+                let passages = embedded.iter_mut().flat_map(|said| &mut said.passages);
+                for (passage, vector) in passages.zip(vectors) {
+                    passage.vector = Some(self.quantised(&vector.values));
+                }
+                (rest > 0).then(|| format!("the last {rest} of the messages are being embedded in the background"))
+            }
+            Err(error) => {
+                tracing::warn!(%error, "messages are stored without their embeddings");
+                Some(error.message)
+            }
+        }
+    }
+}
+
+fn check_conversation(thread: &str, messages: &[Message]) -> Result<()> {
+    check::name("conversation_id", thread)?;
+    if messages.is_empty() || messages.len() > limits::MESSAGES_MAX {
+        let problem = format!("must hold 1 to {} messages, not {}", limits::MESSAGES_MAX, messages.len());
+        return Err(Error::invalid("messages", problem));
+    }
+    for (index, message) in messages.iter().enumerate() {
+        check::content(&format!("messages.{index}.content"), &message.content)?;
+        check::tags(&format!("messages.{index}.tags"), &message.tags)?;
+    }
+    Ok(())
+}
+
+/// What stores the messages and what is made from them, from this position of the thread on.
+fn changes(said: &[Said], thread: &str, begin: u64, now: Timestamp) -> Vec<Change> {
+    let mut changes = Vec::with_capacity(said.len() * 3 + 1);
+    for (said, position) in said.iter().zip(begin..) {
+        let mut put = |memory: Memory| {
+            let passages = Some(said.passages.clone());
+            changes.push(Change::Put { memory: Box::new(memory), passages, expect: Expect::Absent });
+        };
+        let message = Memory { thread: Some(Thread { name: thread.to_owned(), position }), ..said.memory.clone() };
+        let Some(id) = &said.candidate else {
+            put(message);
+            continue;
+        };
+        let candidate = Memory {
+            id: id.clone(),
+            place: Place { section: "other".to_owned(), ..message.place.clone() },
+            kind: "other".to_owned(),
+            tier: Tier::LongTerm,
+            source: Some(message.id.clone()),
+            enrichment: Some(EnrichmentStatus::Pending),
+            expires_at: None,
+            ..message.clone()
+        };
+        put(message);
+        put(candidate);
+        changes.push(Change::Enqueue { memory: id.clone(), due_at: now });
+    }
+    changes
+}

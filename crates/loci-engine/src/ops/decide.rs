@@ -1,0 +1,47 @@
+//! Choices under a name.
+
+use loci_core::limits::TTL_DAYS_MAX;
+use loci_core::{Caller, Decision, Error, Result};
+
+use crate::policy::DAY_SECONDS;
+use crate::{Engine, check};
+
+impl Engine {
+    /// Stores the caller's decision under a key, over one that is there; says whether there was
+    /// none. It vanishes after `ttl_days`, if given.
+    ///
+    /// # Errors
+    /// `invalid_argument` or `too_large`, naming `key`, `value` or `ttl_days` (1 to
+    /// [`TTL_DAYS_MAX`]); `forbidden` to an anonymous caller; `conflict` if the caller's data was
+    /// wiped meanwhile; `unavailable` if the store cannot be written.
+    pub fn decide(&self, caller: &Caller, key: &str, value: &str, ttl_days: Option<u64>) -> Result<bool> {
+        let since = self.store.version()?;
+        check::name("key", key)?;
+        check::content("value", value)?;
+        if ttl_days.is_some_and(|days| !(1..=TTL_DAYS_MAX).contains(&days)) {
+            return Err(Error::invalid("ttl_days", format!("must be from 1 to {TTL_DAYS_MAX}")));
+        }
+        let now = self.now();
+        let decision = Decision {
+            space: caller.space.clone(),
+            owner: check::subject(caller)?.to_owned(),
+            key: key.to_owned(),
+            value: value.to_owned(),
+            created_at: now,
+            updated_at: now,
+            expires_at: ttl_days.map(|days| now.plus_seconds((days * DAY_SECONDS) as i64)),
+        };
+        self.store.put_decision(&decision, since)
+    }
+
+    /// The caller's decision under a key, if there is one that has not expired; none for an
+    /// anonymous caller.
+    ///
+    /// # Errors
+    /// `invalid_argument`, naming `key`; `unavailable` if the store cannot be read.
+    pub fn decided(&self, caller: &Caller, key: &str) -> Result<Option<Decision>> {
+        check::name("key", key)?;
+        let Some(owner) = &caller.principal.subject else { return Ok(None) };
+        self.store.decision(&caller.space, owner, key, self.now())
+    }
+}

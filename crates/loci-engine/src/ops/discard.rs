@@ -1,0 +1,74 @@
+//! Deleting one's own memories so that they can still be brought back by hand for a while.
+
+use loci_core::{Caller, CollectionFilter, Error, ErrorCode, Filter, MemoryId, Result, Timestamp};
+
+use crate::{Engine, check};
+
+/// Memories that one transaction deletes, so that another caller's write never waits long.
+const DISCARD_BATCH_MAX: usize = 256;
+
+/// Which of the caller's memories. All conditions hold together.
+#[derive(Debug, Clone, Default)]
+pub struct Discard {
+    /// The one with this id.
+    pub id: Option<MemoryId>,
+    /// Those with all of these tags.
+    pub tags: Vec<String>,
+    /// Those first stored at this moment or later.
+    pub created_from: Option<Timestamp>,
+    /// Those first stored at this moment or earlier.
+    pub created_until: Option<Timestamp>,
+}
+
+impl Engine {
+    /// Softly deletes memories that belong to the caller, of either tier; returns how many. With a
+    /// message goes the long-term memory that was made from it while that awaits enrichment.
+    ///
+    /// # Errors
+    /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope
+    /// `write` or to an anonymous caller; `unavailable` if the store cannot be written: what was
+    /// deleted until then stays deleted.
+    pub fn discard(&self, caller: &Caller, which: &Discard) -> Result<usize> {
+        let filter = self.discarded(caller, which)?;
+        let mut discarded = 0;
+        loop {
+            let deleted = self.store.soft_delete(&filter, which.id.as_ref(), self.now(), DISCARD_BATCH_MAX)?;
+            discarded += deleted;
+            if deleted < DISCARD_BATCH_MAX {
+                break;
+            }
+        }
+        Ok(discarded)
+    }
+
+    /// How many memories [`discard`](Engine::discard) would delete.
+    ///
+    /// # Errors
+    /// As for `discard`.
+    pub fn count_discarded(&self, caller: &Caller, which: &Discard) -> Result<usize> {
+        let filter = self.discarded(caller, which)?;
+        if let Some(id) = &which.id {
+            return Ok(self.store.get_all(&filter, std::slice::from_ref(id))?.len());
+        }
+        Ok(self.store.tally(&filter)?.iter().map(|tally| tally.memories as usize).sum())
+    }
+
+    /// What passes of the caller's memories.
+    fn discarded(&self, caller: &Caller, which: &Discard) -> Result<Filter> {
+        let owner = check::deleting_subject(caller)?.to_owned();
+        check::tags("tags", &which.tags)?;
+        let Discard { id, tags, created_from, created_until } = which;
+        if id.is_none() && tags.is_empty() && created_from.is_none() && created_until.is_none() {
+            let message = "say which memories to delete: by an id, by tags or by a range of time";
+            return Err(Error::new(ErrorCode::InvalidArgument, message));
+        }
+        Ok(Filter {
+            owner: Some(owner),
+            tier: None,
+            tags: tags.clone(),
+            created_from: *created_from,
+            created_until: *created_until,
+            ..self.filter(caller, CollectionFilter::Any)
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! What is noted in memory and written later: calls, and returns of memories.
+
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use loci_core::{AuditQuery, AuditStore, Store};
+use loci_engine::Policy;
+
+use super::faulty_store::FaultyStore;
+use super::*;
+
+/// A bench whose store a test can fail.
+fn faulty() -> (Arc<Engine>, Arc<FaultyStore>) {
+    let store = FaultyStore::new(Arc::new(NaiveStore::new()));
+    let clock = Arc::new(FixedClock::default());
+    let embedder = Arc::new(HashingEmbedder::default());
+    let engine = Engine::new(store.clone(), embedder, clock, SearchMode::Words);
+    (Arc::new(engine.with_policy(Policy { audit_buffer: 3, ..Policy::default() })), store)
+}
+
+fn call(engine: &Engine, user: &str, tool: impl std::fmt::Display) -> AuditEntry {
+    AuditEntry {
+        space: Space::default(),
+        at: engine.now(),
+        user: Some(user.to_owned()),
+        dialect: "test".to_owned(),
+        tool: tool.to_string(),
+        operation: "search".to_owned(),
+        duration_microseconds: 1,
+        query: None,
+        results: None,
+        failure: None,
+    }
+}
+
+fn all() -> AuditQuery {
+    AuditQuery { limit: usize::MAX, ..AuditQuery::default() }
+}
+
+/// The tools in the store's log.
+fn written(store: &FaultyStore) -> Vec<String> {
+    store.inner.audit(&all()).unwrap().into_iter().map(|(_, entry)| entry.tool).collect()
+}
+
+fn down(method: &str, down: &[&str]) -> Result<()> {
+    if down.contains(&method) { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+}
+
+/// Returns each of these memories to the caller once.
+fn recall(engine: &Engine, caller: &Caller, query: &str) -> Vec<u64> {
+    let recall = Recall { counts_access: true, ..question(query) };
+    engine.recall(caller, &recall).unwrap().hits.iter().map(|hit| hit.signals.access_count).collect()
+}
+
+#[test]
+fn notes_are_written_in_their_order_by_a_flush_and_before_the_log_is_read() {
+    let (engine, store) = faulty();
+    for tool in 0..3 {
+        engine.audit(call(&engine, "ann", tool));
+    }
+    assert_eq!((written(&store).len(), engine.buffered()), (0, 3));
+    engine.flush().unwrap();
+    assert_eq!((written(&store), engine.buffered()), (["0", "1", "2"].map(str::to_owned).to_vec(), 0));
+    engine.audit(call(&engine, "bob", 3));
+    let read = engine.audited(&AuditQuery { user: Some("bob".to_owned()), ..all() }).unwrap();
+    assert_eq!(read.into_iter().map(|(number, entry)| (number, entry.tool)).collect::<Vec<_>>(), [(4, "3".to_owned())]);
+}
+
+#[test]
+fn a_flush_of_nothing_touches_no_store() {
+    let (engine, store) = faulty();
+    store.before(|method| down(method, &["touch", "append_audit"]));
+    assert_eq!(engine.flush(), Ok(()));
+}
+
+#[test]
+fn the_bell_rings_for_the_first_note_and_for_every_full_buffer() {
+    let (engine, _) = faulty();
+    let rings = || {
+        engine.audit(call(&engine, "ann", "any"));
+        engine.to_write().wait(Duration::ZERO)
+    };
+    let rung: Vec<bool> = (0..7).map(|_| rings()).collect();
+    assert_eq!(rung, [true, false, true, false, false, true, false]);
+    engine.flush().unwrap();
+    assert!(rings());
+}
+
+#[test]
+fn what_cannot_be_written_is_kept_in_its_order() {
+    let (engine, store) = faulty();
+    let ann = caller("ann", &WRITER);
+    let id = engine.remember(&ann, fact("the kettle is blue", Visibility::Private)).unwrap().memory.id;
+    let rows: [(&str, &[&str]); 3] = [("a", &["touch"]), ("b", &["append_audit"]), ("c", &["touch", "append_audit"])];
+    for (tool, broken) in rows {
+        store.before(move |method| down(method, broken));
+        engine.audit(call(&engine, "ann", tool));
+        recall(&engine, &ann, "kettle");
+        assert_eq!(engine.flush().unwrap_err().code, ErrorCode::Unavailable);
+    }
+    store.before(|_| Ok(()));
+    engine.audit(call(&engine, "ann", "d"));
+    engine.flush().unwrap();
+    engine.flush().unwrap();
+    assert_eq!(written(&store), ["a", "b", "c", "d"]);
+    assert_eq!(store.inner.accesses(&ann.space, &[id]).unwrap(), [3]);
+}
+
+#[test]
+fn returns_are_counted_before_during_and_after_a_flush() {
+    let (engine, store) = faulty();
+    let ann = caller("ann", &WRITER);
+    let id = engine.remember(&ann, fact("the kettle is blue", Visibility::Private)).unwrap().memory.id;
+    assert_eq!([recall(&engine, &ann, "kettle"), recall(&engine, &ann, "kettle")], [[0], [1]]);
+
+    // A flush that holds the counts, and has not written them yet.
+    let (entered, is_entered) = mpsc::channel();
+    let (open, gate) = mpsc::channel::<()>();
+    let gate = Mutex::new(gate);
+    store.before(move |method| {
+        if method == "touch" {
+            entered.send(()).unwrap();
+            gate.lock().unwrap().recv_timeout(Duration::from_mins(1)).unwrap();
+        }
+        Ok(())
+    });
+    thread::scope(|scope| {
+        let flush = scope.spawn(|| engine.flush());
+        is_entered.recv_timeout(Duration::from_mins(1)).unwrap();
+        assert_eq!(recall(&engine, &ann, "kettle"), [2]);
+        engine.audit(call(&engine, "ann", "while it writes"));
+        open.send(()).unwrap();
+        flush.join().unwrap().unwrap();
+    });
+    assert_eq!(recall(&engine, &ann, "kettle"), [3]);
+    store.before(|_| Ok(()));
+    engine.flush().unwrap();
+    assert_eq!(recall(&engine, &ann, "kettle"), [4]);
+    assert_eq!(store.inner.accesses(&ann.space, &[id]).unwrap(), [4]);
+}
+
+#[test]
+fn concurrent_flushes_write_everything_once() {
+    const THREADS: usize = 4;
+    const CALLS: usize = 200;
+    let (engine, store) = faulty();
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let engine = &engine;
+            scope.spawn(move || {
+                for number in 0..CALLS {
+                    engine.audit(call(engine, "ann", format!("{thread}-{number:03}")));
+                    engine.flush().unwrap();
+                }
+            });
+        }
+    });
+    let written = written(&store);
+    for thread in 0..THREADS {
+        let of_thread: Vec<_> = written.iter().filter(|tool| tool.starts_with(&format!("{thread}-"))).collect();
+        let expected: Vec<_> = (0..CALLS).map(|number| format!("{thread}-{number:03}")).collect();
+        assert!(of_thread.into_iter().eq(&expected));
+    }
+    assert_eq!(written.len(), THREADS * CALLS);
+}
+
+/// The call that finds the buffer full writes it; where that fails, the oldest entries go.
+#[test]
+fn a_full_buffer_is_written_by_its_caller_or_loses_the_oldest() {
+    let (engine, store) = faulty();
+    let fill = || (0..=limits::BUFFERED_MAX).for_each(|number| engine.audit(call(&engine, "ann", number)));
+    fill();
+    assert_eq!((engine.buffered(), written(&store).len()), (0, limits::BUFFERED_MAX + 1));
+
+    store.before(|method| down(method, &["append_audit"]));
+    fill();
+    let kept = engine.buffered();
+    assert!(kept > limits::BUFFERED_MAX / 2 && kept < limits::BUFFERED_MAX, "{kept}");
+    store.before(|_| Ok(()));
+    engine.flush().unwrap();
+    let written = written(&store);
+    let newest: Vec<String> = (limits::BUFFERED_MAX + 1 - kept..=limits::BUFFERED_MAX).map(|n| n.to_string()).collect();
+    assert_eq!(written[limits::BUFFERED_MAX + 1..], newest);
+}
+
+/// A wipe reaches what this process has not written, too, and nobody else's.
+#[test]
+fn a_wipe_takes_the_notes_that_come_while_it_runs() {
+    let (engine, store) = faulty();
+    let ann = caller("ann", &WRITER);
+    engine.audit(call(&engine, "ann", "before"));
+    let noting = Arc::downgrade(&engine);
+    store.before(move |method| {
+        if method == "wipe" {
+            let engine = noting.upgrade().unwrap();
+            engine.audit(call(&engine, "ann", "meanwhile"));
+            engine.audit(call(&engine, "bob", "meanwhile"));
+        }
+        Ok(())
+    });
+    assert_eq!(engine.wipe(&ann).unwrap().audit_entries, 1);
+    assert_eq!(engine.buffered(), 1);
+    let read = engine.audited(&all()).unwrap();
+    assert_eq!(read.into_iter().map(|(_, entry)| entry.user.unwrap()).collect::<Vec<_>>(), ["bob"]);
+}

@@ -1,0 +1,483 @@
+//! Judging what people said, in the background, once.
+
+use std::sync::Mutex;
+use std::thread;
+
+use loci_core::{
+    Batch, Change, Clock, Enricher, Enrichment, EnrichmentStatus, Expect, JobCounts, JobStore, Link, Relation, Store,
+};
+
+use super::faulty_store::FaultyStore;
+use super::*;
+
+const TEA: &str = "I always drink green tea with lemon at four";
+/// Longer than any lease and any wait for another attempt.
+const LONG_SECONDS: i64 = 3_600;
+
+/// Parts from which a test makes engines, each like a process of its own.
+struct Shop {
+    store: Arc<FaultyStore>,
+    clock: Arc<FixedClock>,
+    embedder: Arc<MoodyEmbedder>,
+    ann: Caller,
+}
+
+impl Shop {
+    fn new() -> Self {
+        Shop {
+            store: FaultyStore::new(Arc::new(NaiveStore::new())),
+            clock: Arc::new(FixedClock::default()),
+            embedder: Arc::new(MoodyEmbedder { inner: HashingEmbedder::default(), is_away: AtomicBool::new(false) }),
+            ann: caller("ann", &WRITER),
+        }
+    }
+
+    fn engine(&self) -> Engine {
+        Engine::new(self.store.clone(), self.embedder.clone(), self.clock.clone(), SearchMode::Hybrid)
+    }
+
+    /// Stores what Ann says a second later; returns the candidates' ids.
+    fn say(&self, contents: &[&str]) -> Vec<MemoryId> {
+        self.clock.advance(1);
+        let messages = contents.iter().map(|content| message(Role::Human, content)).collect();
+        let said = say(&self.engine(), &self.ann, "c", messages).unwrap();
+        let memories = listed(&self.engine(), &self.ann);
+        let made_from = |id: &MemoryId| memories.iter().find(|memory| memory.source.as_ref() == Some(id)).unwrap();
+        said.ids.iter().map(|id| made_from(id).id.clone()).collect()
+    }
+
+    fn get(&self, id: &MemoryId) -> Memory {
+        self.store.inner.get(&self.ann.space, id).unwrap().unwrap()
+    }
+
+    fn jobs(&self) -> JobCounts {
+        self.store.inner.job_counts().unwrap()
+    }
+
+    fn model_is_away(&self, is_away: bool) {
+        self.embedder.is_away.store(is_away, Ordering::SeqCst);
+    }
+}
+
+/// Until nothing is left to do.
+fn enrich_all(engine: &Engine) -> usize {
+    std::iter::from_fn(|| Some(engine.enrich().unwrap()).filter(|settled| *settled > 0)).sum()
+}
+
+fn done() -> JobCounts {
+    JobCounts::default()
+}
+
+#[test]
+fn a_candidate_gets_its_judgement_and_keeps_everything_else() {
+    let shop = Shop::new();
+    let id = shop.say(&[TEA]).pop().unwrap();
+    let before = shop.get(&id);
+    shop.clock.advance(60);
+    let engine = shop.engine();
+    assert_eq!(enrich_all(&engine), 1);
+    let after = shop.get(&id);
+    assert!(after.weight > 0.5 && after.weight <= 1.0, "{}", after.weight);
+    let expected = Memory {
+        summary: Some(TEA.to_owned()),
+        kind: "preference".to_owned(),
+        place: Place { section: "preference".to_owned(), ..before.place.clone() },
+        enrichment: Some(EnrichmentStatus::Completed),
+        weight: after.weight,
+        revision: 2,
+        ..before
+    };
+    assert_eq!((after, shop.jobs()), (expected, done()));
+    assert_eq!(engine.enrich(), Ok(0));
+}
+
+#[test]
+fn a_section_that_somebody_chose_is_kept() {
+    let shop = Shop::new();
+    let id = shop.say(&[TEA]).pop().unwrap();
+    let mut memory = shop.get(&id);
+    memory.place.section = "drinks".to_owned();
+    put(&shop.store.inner, memory);
+    enrich_all(&shop.engine());
+    assert_eq!((shop.get(&id).kind.as_str(), shop.get(&id).place.section.as_str()), ("preference", "drinks"));
+}
+
+/// Stores a memory anew with the next revision.
+fn put(store: &NaiveStore, mut memory: Memory) {
+    let expect = Expect::Revision(memory.revision);
+    memory.revision += 1;
+    let space = memory.space.clone();
+    let change = Change::Put { memory: Box::new(memory), passages: None, expect };
+    store.commit(Batch { space, changes: vec![change] }).unwrap();
+}
+
+#[test]
+fn a_repetition_reinforces_and_a_relative_is_linked() {
+    // Cosines of the stand-in are those of word counts: of nine words, eight, seven and six are shared.
+    let same = "I always drink green tea with lemon at four";
+    let near = "I always drink green tea with lemon at five";
+    let related = "I always drink green tea with honey at five";
+    let other = "The train to Lisbon leaves from the second platform";
+    let rows = [
+        (same, Some((Relation::Reinforces, 1.0))),
+        (near, Some((Relation::Reinforces, 8.0 / 9.0))),
+        (related, Some((Relation::RelatedTo, 7.0 / 9.0))),
+        (other, None),
+    ];
+    for (said, expected) in rows {
+        let shop = Shop::new();
+        let engine = shop.engine();
+        let known = shop.say(&[TEA]).pop().unwrap();
+        enrich_all(&engine);
+        let before = shop.get(&known);
+        let new = shop.say(&[said]).pop().unwrap();
+        enrich_all(&engine);
+
+        let links = shop.get(&new).links;
+        let Some((relation, cosine)) = expected else {
+            assert_eq!((links, shop.get(&known)), (vec![], before));
+            continue;
+        };
+        let [Link { target, relation: found, similarity }] = links.as_slice() else { panic!("{links:?}") };
+        assert_eq!((target, *found), (&known, relation));
+        assert!((similarity - cosine).abs() < 0.01, "{similarity}");
+        let (weight, revision) = match relation {
+            Relation::Reinforces => (before.weight + (1.0 - before.weight) * 0.2, before.revision + 1),
+            Relation::RelatedTo => (before.weight, before.revision),
+        };
+        assert_eq!(shop.get(&known), Memory { weight, revision, ..before });
+    }
+}
+
+#[test]
+fn the_three_nearest_are_linked_nearest_first_and_the_nearest_gains() {
+    let shop = Shop::new();
+    let engine = shop.engine();
+    let known: Vec<MemoryId> = [
+        "I always drink black coffee with sugar at noon", // far
+        "I always drink green tea with honey at five",    // 7 of 9
+        "I always drink green tea with lemon at four",    // 9 of 9
+        "I always drink green tea with lemon at nine",    // 8 of 9
+        "I always drink cold tea with lemon at nine",     // 7 of 9
+    ]
+    .into_iter()
+    .map(|content| {
+        let id = engine.remember(&shop.ann, Remember { weight: 0.5, ..fact(content, Visibility::Common) });
+        id.unwrap().memory.id
+    })
+    .collect();
+    // Not Ann's, though she may read it.
+    engine.remember(&caller("bob", &WRITER), Remember { weight: 0.5, ..fact(TEA, Visibility::Common) }).unwrap();
+    let new = shop.say(&[TEA]).pop().unwrap();
+    enrich_all(&engine);
+    let links: Vec<_> = shop.get(&new).links.into_iter().map(|link| (link.target, link.relation)).collect();
+    assert_eq!(links[..2], [(known[2].clone(), Relation::Reinforces), (known[3].clone(), Relation::Reinforces)]);
+    assert!(links.len() == 3 && links[2].1 == Relation::RelatedTo, "{links:?}");
+    let weights: Vec<f64> = known.iter().map(|id| shop.get(id).weight).collect();
+    assert_eq!(weights, [0.5, 0.5, 0.6, 0.5, 0.5]);
+}
+
+/// Two messages of one call are each new to the other, so that one of them is the repetition.
+#[test]
+fn what_waits_itself_counts_as_unknown() {
+    let shop = Shop::new();
+    let ids = shop.say(&[TEA, TEA]);
+    enrich_all(&shop.engine());
+    let links: Vec<_> = ids.iter().flat_map(|id| shop.get(id).links).map(|link| link.relation).collect();
+    assert_eq!(links, [Relation::Reinforces]);
+}
+
+#[test]
+fn another_users_words_are_no_repetition() {
+    let shop = Shop::new();
+    let engine = shop.engine();
+    shop.say(&[TEA]);
+    enrich_all(&engine);
+    shop.clock.advance(1);
+    let bob = caller("bob", &WRITER);
+    say(&engine, &bob, "c", vec![message(Role::Human, TEA)]).unwrap();
+    enrich_all(&engine);
+    let weights = |who: &Caller| listed(&engine, who).into_iter().map(|memory| memory.weight).collect::<Vec<_>>();
+    assert_eq!(weights(&shop.ann), weights(&bob));
+    assert_eq!(listed(&engine, &bob)[0].links, []);
+}
+
+/// A process that leased its jobs and ended: another one takes them when the lease has run out.
+#[test]
+fn a_job_of_a_process_that_ended_is_done_once_by_another() {
+    let shop = Shop::new();
+    let known = shop.say(&[TEA]).pop().unwrap();
+    enrich_all(&shop.engine());
+    let before = shop.get(&known);
+    let new = shop.say(&[TEA]).pop().unwrap();
+
+    let ended = shop.engine();
+    shop.store.before(|method| if method == "commit" { Err(Error::unavailable("killed")) } else { Ok(()) });
+    assert_eq!(ended.enrich().unwrap_err().code, ErrorCode::Unavailable);
+    shop.store.before(|_| Ok(()));
+    assert_eq!(shop.get(&known), before);
+
+    let other = shop.engine();
+    assert_eq!(other.enrich(), Ok(0));
+    shop.clock.advance(LONG_SECONDS);
+    assert_eq!(enrich_all(&other), 1);
+    assert_eq!(shop.get(&new).enrichment, Some(EnrichmentStatus::Completed));
+    assert_eq!(shop.get(&known).revision, before.revision + 1);
+    assert_eq!((shop.jobs(), ended.enrich()), (done(), Ok(0)));
+}
+
+/// A process that was thought dead comes back with its result: it is refused whole.
+#[test]
+fn a_lease_that_ran_out_settles_nothing() {
+    let shop = Shop::new();
+    let known = shop.say(&[TEA]).pop().unwrap();
+    enrich_all(&shop.engine());
+    shop.say(&[TEA]);
+    let late = Arc::new(AtomicBool::new(false));
+    let (store, other, clock, was_late) = (shop.store.clone(), shop.engine(), shop.clock.clone(), late.clone());
+    shop.store.before(move |method| {
+        if method == "commit" && !was_late.swap(true, Ordering::SeqCst) {
+            clock.advance(LONG_SECONDS);
+            assert_eq!(enrich_all(&other), 1);
+        }
+        Ok(())
+    });
+    assert_eq!(shop.engine().enrich(), Ok(0));
+    assert!(late.load(Ordering::SeqCst));
+    store.before(|_| Ok(()));
+    assert_eq!((shop.get(&known).revision, shop.jobs()), (3, done()));
+}
+
+#[test]
+fn engines_at_once_do_each_job_once() {
+    const JOBS: usize = 40;
+    let shop = Shop::new();
+    // No two of them share a word.
+    let text = |number: usize| (0..8).map(|word| format!("word{word}of{number}")).collect::<Vec<_>>().join(" ");
+    let texts: Vec<String> = (0..JOBS).map(text).collect();
+    shop.say(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let settled: Vec<usize> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..4).map(|_| scope.spawn(|| enrich_all(&shop.engine()))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    assert_eq!(settled.iter().sum::<usize>(), JOBS);
+    let memories = listed(&shop.engine(), &shop.ann);
+    assert!(
+        memories.iter().all(|memory| memory.enrichment == Some(EnrichmentStatus::Completed) && memory.revision == 2)
+    );
+    assert_eq!(shop.jobs(), done());
+}
+
+/// The memory that gains weight changes while the batch is on its way: both changes are kept.
+#[test]
+fn a_change_of_the_reinforced_memory_is_not_lost() {
+    let shop = Shop::new();
+    let known = shop.say(&[TEA]).pop().unwrap();
+    enrich_all(&shop.engine());
+    let new = shop.say(&[TEA]).pop().unwrap();
+    let before = shop.get(&known);
+    let changed = AtomicBool::new(false);
+    let (inner, memory) = (shop.store.inner.clone(), Memory { weight: 0.1, ..before.clone() });
+    shop.store.before(move |method| {
+        if method == "commit" && !changed.swap(true, Ordering::SeqCst) {
+            put(&inner, memory.clone());
+        }
+        Ok(())
+    });
+    assert_eq!(shop.engine().enrich(), Ok(1));
+    let after = shop.get(&known);
+    assert!((after.weight - 0.28).abs() < 1e-9, "{}", after.weight);
+    assert_eq!((after.revision, shop.get(&new).links.len()), (before.revision + 2, 1));
+}
+
+#[test]
+fn a_text_that_changed_meanwhile_is_read_again() {
+    let shop = Shop::new();
+    let id = shop.say(&[TEA]).pop().unwrap();
+    let changed = AtomicBool::new(false);
+    let (engine, ann, memory) = (shop.engine(), shop.ann.clone(), id.clone());
+    shop.store.before(move |method| {
+        if method == "candidates" && !changed.swap(true, Ordering::SeqCst) {
+            engine.update(&ann, &memory, "We decided to drink coffee from now on").unwrap();
+        }
+        Ok(())
+    });
+    assert_eq!(enrich_all(&shop.engine()), 2);
+    let after = shop.get(&id);
+    assert_eq!(
+        (after.kind.as_str(), after.summary),
+        ("decision", Some("We decided to drink coffee from now on".to_owned()))
+    );
+}
+
+/// Whenever the wipe comes: before the memory is read, before it is compared, before it is written.
+#[test]
+fn a_wipe_of_a_memory_in_work_leaves_nothing() {
+    for step in ["get_all", "candidates", "commit"] {
+        let shop = Shop::new();
+        let engine = shop.engine();
+        engine.remember(&shop.ann, Remember { weight: 0.5, ..fact(TEA, Visibility::Common) }).unwrap();
+        shop.say(&[TEA]);
+        let (inner, ann, wiped) = (shop.store.inner.clone(), shop.ann.clone(), AtomicBool::new(false));
+        shop.store.before(move |method| {
+            if method == step && !wiped.swap(true, Ordering::SeqCst) {
+                assert_eq!(inner.wipe(&ann.space, "ann", Timestamp::MIN).unwrap().memories, 2);
+            }
+            Ok(())
+        });
+        assert_eq!(engine.enrich(), Ok(0), "{step}");
+        let left = listed(&engine, &shop.ann);
+        assert_eq!((left.len(), left[0].owner.as_deref(), left[0].weight), (1, None, 0.5), "{step}");
+        assert_eq!((shop.store.inner.size().unwrap().memories, shop.jobs()), (1, done()), "{step}");
+    }
+}
+
+#[test]
+fn jobs_wait_without_using_up_their_attempts_while_the_model_is_away() {
+    let shop = Shop::new();
+    let engine = shop.engine();
+    shop.model_is_away(true);
+    let ids = shop.say(&[TEA, TEA]);
+    for _ in 0..20 {
+        shop.clock.advance(LONG_SECONDS);
+        assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable);
+    }
+    assert_eq!(shop.get(&ids[0]).enrichment, Some(EnrichmentStatus::Pending));
+    shop.model_is_away(false);
+    assert_eq!(enrich_all(&engine), 2);
+    // The first one was embedded with its judgement, so that the second one found it.
+    let links: usize = ids.iter().map(|id| shop.get(id).links.len()).sum();
+    assert_eq!((links, shop.jobs()), (1, done()));
+    let recalled = engine.recall(&shop.ann, &question("lemon")).unwrap();
+    assert!(recalled.degraded.is_none() && recalled.hits[0].signals.cosine.is_some());
+}
+
+#[test]
+fn poison_is_parked_and_holds_up_no_other() {
+    let shop = Shop::new();
+    let engine = shop.engine();
+    let ids = shop.say(&["This is poison for the model, whoever asks it", TEA]);
+    let mut waits = Vec::new();
+    while let Some(due_at) = shop.store.inner.next_job_at().unwrap() {
+        waits.push(shop.clock.now().days_since(due_at) * -86_400.0);
+        shop.clock.set(due_at.max(shop.clock.now()));
+        engine.enrich().unwrap();
+    }
+    assert_eq!(waits.iter().map(|seconds| seconds.round()).collect::<Vec<_>>(), [0.0, 10.0, 20.0, 40.0, 80.0]);
+    let statuses: Vec<_> = ids.iter().map(|id| shop.get(id).enrichment.unwrap()).collect();
+    assert_eq!(statuses, [EnrichmentStatus::Failed, EnrichmentStatus::Completed]);
+    let failed = shop.store.inner.failed_jobs(10).unwrap();
+    assert_eq!((failed.len(), &failed[0].memory, failed[0].attempts), (1, &ids[0], 5));
+    assert_eq!(failed[0].problem, "the model does not take it");
+    // It keeps what it had, and its words are found.
+    assert_eq!((shop.get(&ids[0]).weight, shop.get(&ids[0]).summary), (0.5, None));
+    assert_eq!(found(&engine, &shop.ann, "poison"), [ids[0].clone()]);
+}
+
+#[test]
+fn a_job_that_no_process_survives_is_parked() {
+    let shop = Shop::new();
+    let id = shop.say(&[TEA]).pop().unwrap();
+    for _ in 0..5 {
+        let now = shop.clock.advance(LONG_SECONDS);
+        assert_eq!(shop.store.inner.lease_jobs(now, now.plus_seconds(60), "ends", 8).unwrap().len(), 1);
+    }
+    shop.clock.advance(LONG_SECONDS);
+    assert_eq!(shop.engine().enrich(), Ok(1));
+    assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Failed));
+    assert_eq!(shop.jobs(), JobCounts { waiting: 0, failed: 1 });
+}
+
+/// Answers with what it is given, or fails.
+struct Oracle(Mutex<Result<Enrichment>>);
+
+impl Enricher for Oracle {
+    fn enrich(&self, _text: &str) -> Result<Enrichment> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+#[test]
+fn an_enricher_is_believed_unless_it_fails_or_talks_nonsense() {
+    let good = Enrichment { importance: 0.9, summary: " Ann's ceremony. ".to_owned(), kind: "event".to_owned() };
+    let rows = [
+        ("good", Ok(good.clone()), true),
+        ("away", Err(Error::unavailable("no answer")), false),
+        ("no kind", Ok(Enrichment { kind: "drink".to_owned(), ..good.clone() }), false),
+        ("no number", Ok(Enrichment { importance: f64::NAN, ..good.clone() }), false),
+        ("too much", Ok(Enrichment { importance: 2.0, ..good.clone() }), false),
+        ("blank", Ok(Enrichment { summary: "\n".to_owned(), ..good.clone() }), false),
+        ("endless", Ok(Enrichment { summary: "so ".repeat(limits::SUMMARY_WORDS_MAX + 1), ..good }), false),
+    ];
+    for (name, answer, is_believed) in rows {
+        let shop = Shop::new();
+        let engine = shop.engine().with_enricher(Arc::new(Oracle(Mutex::new(answer))));
+        let ids = shop.say(&[TEA, "My sister moved to Lisbon in spring"]);
+        assert_eq!(enrich_all(&engine), 2, "{name}");
+        let memory = shop.get(&ids[0]);
+        let expected = if is_believed { ("event", "Ann's ceremony.") } else { ("preference", TEA) };
+        assert_eq!((memory.kind.as_str(), memory.summary.as_deref().unwrap()), expected, "{name}");
+        assert_eq!(((memory.weight - 0.9).abs() < 1e-9, memory.content.as_str()), (is_believed, TEA), "{name}");
+    }
+}
+
+/// The words of a summary are found like those of the content, by meaning as before.
+#[test]
+fn new_words_of_a_summary_are_found() {
+    let shop = Shop::new();
+    let summary = "Afternoon beverage ritual".to_owned();
+    let oracle = Oracle(Mutex::new(Ok(Enrichment { importance: 0.9, summary, kind: "preference".to_owned() })));
+    let engine = shop.engine().with_enricher(Arc::new(oracle));
+    let id = shop.say(&[TEA]).pop().unwrap();
+    assert_eq!(enrich_all(&engine), 1);
+    for query in ["beverage", "lemon"] {
+        let recalled = engine.recall(&shop.ann, &question(query)).unwrap();
+        let hit = &recalled.hits[0];
+        assert_eq!(
+            (&hit.memory.id, hit.signals.bm25 > 0.0, hit.signals.cosine.is_some()),
+            (&id, true, true),
+            "{query}"
+        );
+        assert_eq!(recalled.degraded, None);
+    }
+}
+
+/// A long text is compared by its beginning; the rest is left to maintenance.
+#[test]
+fn a_long_text_is_judged_and_keeps_its_passages() {
+    let shop = Shop::new();
+    let engine = shop.engine();
+    let long = format!("{TEA}. {}", "Some more words follow here, and a few others come after them. ".repeat(400));
+    let known = shop.say(&[TEA]).pop().unwrap();
+    enrich_all(&engine);
+    let id = shop.say(&[&long]).pop().unwrap();
+    while engine.maintain().unwrap().embedded > 0 {}
+    assert_eq!(enrich_all(&engine), 1);
+    let memory = shop.get(&id);
+    assert_eq!((memory.content == long, memory.enrichment), (true, Some(EnrichmentStatus::Completed)));
+    assert!(memory.summary.unwrap().len() < 1_000);
+    assert_eq!(engine.recall(&shop.ann, &question("lemon")).unwrap().degraded, None);
+    assert_eq!(shop.get(&known).enrichment, Some(EnrichmentStatus::Completed));
+}
+
+/// Without a model there is nothing to compare, and the model is never asked.
+#[test]
+fn words_alone_are_judged_without_the_model() {
+    let shop = Shop::new();
+    shop.model_is_away(true);
+    let words = || Engine::new(shop.store.clone(), shop.embedder.clone(), shop.clock.clone(), SearchMode::Words);
+    let ids = shop.say(&[TEA, TEA]);
+    assert_eq!(enrich_all(&words()), 2);
+    for id in ids {
+        assert_eq!((shop.get(&id).enrichment, shop.get(&id).links), (Some(EnrichmentStatus::Completed), vec![]));
+    }
+    words().maintain().unwrap();
+}
+
+#[test]
+fn a_deleted_memory_needs_no_judgement() {
+    let shop = Shop::new();
+    let id = shop.say(&[TEA]).pop().unwrap();
+    shop.engine().forget(&shop.ann, &id).unwrap();
+    assert_eq!((shop.engine().enrich(), shop.jobs()), (Ok(0), done()));
+}

@@ -1,0 +1,102 @@
+//! A store whose every call a test can fail, delay or slip something in before.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use loci_core::{
+    AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
+    DecisionStore, FailedJob, Filter, Job, JobCounts, JobStore, Memory, MemoryId, ModelId, Page, QueryVector, Result,
+    Space, Store, StoreSize, Sweep, Tally, Timestamp, Touch, Wiped,
+};
+use loci_testkit::NaiveStore;
+
+type Hook = Arc<dyn Fn(&str) -> Result<()> + Send + Sync>;
+
+/// The naive store behind a hook that gets the name of every method before it runs.
+pub struct FaultyStore {
+    pub inner: Arc<NaiveStore>,
+    hook: RwLock<Hook>,
+}
+
+impl FaultyStore {
+    pub fn new(inner: Arc<NaiveStore>) -> Arc<Self> {
+        Arc::new(FaultyStore { inner, hook: RwLock::new(Arc::new(|_| Ok(()))) })
+    }
+
+    pub fn before(&self, hook: impl Fn(&str) -> Result<()> + Send + Sync + 'static) {
+        *self.hook.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(hook);
+    }
+
+    fn enter(&self, method: &str) -> Result<()> {
+        let hook = self.hook.read().unwrap_or_else(PoisonError::into_inner).clone();
+        hook(method)
+    }
+}
+
+macro_rules! behind_the_hook {
+    ($($method:ident($($argument:ident: $type:ty),*) -> $reply:ty;)*) => {
+        $(fn $method(&self, $($argument: $type),*) -> Result<$reply> {
+            self.enter(stringify!($method))?;
+            self.inner.$method($($argument),*)
+        })*
+    };
+}
+
+impl Store for FaultyStore {
+    behind_the_hook! {
+        commit(batch: Batch) -> ();
+        get_all(filter: &Filter, ids: &[MemoryId]) -> Vec<Memory>;
+        list(filter: &Filter, page: Page) -> Vec<Memory>;
+        tally(filter: &Filter) -> Vec<Tally>;
+        candidates(query: &CandidateQuery<'_>) -> Candidates;
+        without_vector(model: &ModelId, limit: usize) -> Vec<(Space, MemoryId)>;
+        soft_delete(filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize;
+        thread_end(space: &Space, owner: &str, thread: &str) -> u64;
+        accesses(space: &Space, ids: &[MemoryId]) -> Vec<u64>;
+        touch(touches: &[Touch]) -> ();
+        census(space: &Space, owner: &str, now: Timestamp) -> Vec<CensusRow>;
+        wipe(space: &Space, owner: &str, now: Timestamp) -> Wiped;
+        lease(name: &str, holder: &str, now: Timestamp, until: Timestamp) -> bool;
+        needs_sweep(sweep: &Sweep) -> bool;
+        sweep(sweep: &Sweep, limit: usize) -> usize;
+        version() -> u64;
+        size() -> StoreSize;
+    }
+}
+
+impl AuditStore for FaultyStore {
+    behind_the_hook! {
+        append_audit(entries: &[AuditEntry]) -> ();
+        audit(query: &AuditQuery) -> Vec<(u64, AuditEntry)>;
+    }
+}
+
+impl CacheStore for FaultyStore {
+    behind_the_hook! {
+        put_cache_entry(entry: &CacheEntry, since: u64) -> ();
+        nearest_cache_entry(
+            space: &Space,
+            owner: &str,
+            query: &str,
+            vector: Option<&QueryVector>,
+            now: Timestamp
+        ) -> Option<(CacheEntry, f32)>;
+        cached_queries(space: &Space, owner: &str, now: Timestamp) -> Vec<(MemoryId, String)>;
+        delete_cache_entries(space: &Space, owner: &str, ids: &[MemoryId]) -> u64;
+    }
+}
+
+impl DecisionStore for FaultyStore {
+    behind_the_hook! {
+        put_decision(decision: &Decision, since: u64) -> bool;
+        decision(space: &Space, owner: &str, key: &str, now: Timestamp) -> Option<Decision>;
+    }
+}
+
+impl JobStore for FaultyStore {
+    behind_the_hook! {
+        lease_jobs(now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Vec<Job>;
+        next_job_at() -> Option<Timestamp>;
+        job_counts() -> JobCounts;
+        failed_jobs(limit: usize) -> Vec<FailedJob>;
+    }
+}

@@ -1,0 +1,128 @@
+//! What a search shows of conversations, and what a ranking may use.
+
+use loci_core::{Batch, Change, Expect, Passage, Store, Term};
+use loci_engine::FusionWeights;
+
+use super::*;
+
+const LONG: &str = "we deploy the service on the first Monday of a month";
+
+#[test]
+fn of_a_message_and_what_was_made_from_it_the_better_one_stays() {
+    let Bench { engine, .. } = bench();
+    let ann = caller("ann", &WRITER);
+    let short_term = say(&engine, &ann, "c1", vec![message(Role::Human, LONG)]).unwrap().ids.remove(0);
+    let long_term = listed(&engine, &ann)[0].id.clone();
+    let hits = |tier, ranking: &dyn Fn(&Signals) -> f64| -> Vec<MemoryId> {
+        let recall = Recall { tier, ranking, ..question("deploy") };
+        engine.recall(&ann, &recall).unwrap().hits.into_iter().map(|hit| hit.memory.id).collect()
+    };
+    assert_eq!(hits(Some(Tier::ShortTerm), &|_| 1.0), std::slice::from_ref(&short_term));
+    assert_eq!(hits(Some(Tier::LongTerm), &|_| 1.0), std::slice::from_ref(&long_term));
+    // Equal scores: the lower id, which the message has.
+    assert!(short_term < long_term);
+    assert_eq!(hits(None, &|_| 1.0), [short_term]);
+    // The ranking cannot tell the two apart, so their turns decide.
+    let turn = std::cell::Cell::new(0.0);
+    let later_is_better = |_: &Signals| turn.replace(turn.get() + 1.0);
+    assert_eq!(hits(None, &later_is_better), [long_term]);
+}
+
+#[test]
+fn pairs_leave_room_for_others() {
+    const MESSAGES: usize = 60;
+    let engine = engine();
+    let ann = caller("ann", &WRITER);
+    for number in 0..MESSAGES {
+        say(&engine, &ann, "c1", vec![message(Role::Human, &format!("{LONG}, number {number}"))]).unwrap();
+    }
+    let recall = Recall { tier: None, limit: MESSAGES, ..question("deploy the service") };
+    let hits = engine.recall(&ann, &recall).unwrap().hits;
+    let mut contents: Vec<String> = hits.into_iter().map(|hit| hit.memory.content).collect();
+    contents.sort_unstable();
+    contents.dedup();
+    assert_eq!(contents.len(), MESSAGES);
+}
+
+#[test]
+fn returned_memories_count_as_accessed_where_the_caller_says_so() {
+    let Bench { engine, store, .. } = bench();
+    let ann = caller("ann", &WRITER);
+    let ids: Vec<MemoryId> = ["tea in the garden", "tea in the kitchen", "coffee"]
+        .map(|content| engine.remember(&ann, fact(content, Visibility::Private)).unwrap().memory.id)
+        .to_vec();
+    let ask = |limit, counts_access| {
+        let recall = Recall { limit, counts_access, ..question("tea garden") };
+        let hits = engine.recall(&ann, &recall).unwrap().hits;
+        let counts = hits.into_iter().map(|hit| (hit.memory.id, hit.signals.access_count, hit.memory.access.count));
+        counts.collect::<Vec<_>>()
+    };
+    assert_eq!(ask(1, true), [(ids[0].clone(), 0, 0)]);
+    // Before anything is written, and after; what was not returned has no count.
+    assert_eq!(ask(2, true), [(ids[0].clone(), 1, 1), (ids[1].clone(), 0, 0)]);
+    engine.flush().unwrap();
+    assert_eq!(store.accesses(&ann.space, &ids), Ok(vec![2, 1, 0]));
+    assert_eq!(ask(2, true), [(ids[0].clone(), 2, 2), (ids[1].clone(), 1, 1)]);
+    // Who does not count sees what is written, and changes nothing.
+    let version = engine.version().unwrap();
+    assert_eq!(ask(1, false), [(ids[0].clone(), 0, 2)]);
+    engine.flush().unwrap();
+    assert_eq!(store.accesses(&ann.space, &ids), Ok(vec![3, 2, 0]));
+    assert_eq!(engine.version(), Ok(version));
+    let last = store.get(&ann.space, &ids[0]).unwrap().unwrap().access.last;
+    assert_eq!(last, Some(engine.now()));
+}
+
+/// Stores a memory with a term as often as said and a vector in two dimensions, past the engine.
+fn put(store: &NaiveStore, id: &str, count: u32, vector: Option<[f32; 2]>) {
+    let engine = Engine::new(
+        Arc::new(NaiveStore::new()),
+        Arc::new(FailingEmbedder::default()),
+        Arc::new(FixedClock::default()),
+        SearchMode::Words,
+    );
+    let memory = engine.remember(&Caller::local(), fact("word", Visibility::Common)).unwrap().memory;
+    let terms = if count == 0 { Vec::new() } else { vec![Term { text: "tea".to_owned(), count }] };
+    let vector = vector.map(|values| loci_testkit::quantise(&ModelId::new("flat"), &values));
+    let passages = Some(vec![Passage { range: 0..4, terms, vector }]);
+    let memory = Box::new(Memory { id: MemoryId::new(id), ..memory });
+    let change = Change::Put { memory, passages, expect: Expect::Absent };
+    store.commit(Batch { space: Space::default(), changes: vec![change] }).unwrap();
+}
+
+/// Gives every text the first axis.
+struct FlatEmbedder(ModelId);
+
+impl Embedder for FlatEmbedder {
+    fn model(&self) -> &ModelId {
+        &self.0
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        Ok(texts.iter().map(|_| vec![1.0, 0.0]).collect())
+    }
+}
+
+#[test]
+fn places_are_by_score_and_then_by_id_and_none_where_nothing_matches() {
+    let Bench { engine, store, .. } = bench_with(Arc::new(FlatEmbedder(ModelId::new("flat"))), SearchMode::Hybrid);
+    put(&store, "a", 0, Some([1.0, 0.0]));
+    put(&store, "b", 1, Some([0.0, 1.0]));
+    put(&store, "c", 1, None);
+    put(&store, "d", 3, Some([1.0, 0.0]));
+    let hits = engine.recall(&Caller::local(), &question("tea")).unwrap().hits;
+    let mut places: Vec<_> = hits
+        .iter()
+        .map(|hit| (hit.memory.id.as_str(), hit.signals.rank_by_words, hit.signals.rank_by_meaning))
+        .collect();
+    places.sort_unstable();
+    let expected = [("a", None, Some(1)), ("b", Some(2), Some(3)), ("c", Some(3), None), ("d", Some(1), Some(2))];
+    assert_eq!(places, expected);
+
+    let weights = FusionWeights { vector: 1.0, text: 0.7 };
+    let fused =
+        |id: &str| hits.iter().find(|hit| hit.memory.id.as_str() == id).unwrap().signals.reciprocal_rank(weights);
+    for (id, expected) in [("a", 1.0 / 61.0), ("b", 0.7 / 62.0 + 1.0 / 63.0), ("c", 0.7 / 63.0)] {
+        assert!((fused(id) - expected).abs() < 1e-12, "{id}");
+    }
+}

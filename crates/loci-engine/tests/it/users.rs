@@ -1,0 +1,307 @@
+//! What belongs to one user alone: deleting, counting and wiping it.
+
+use std::thread;
+
+use loci_core::{Batch, CensusRow, Change, EnrichmentStatus, Expect, Store, Wiped};
+use loci_engine::Discard;
+use loci_testkit::GatedEmbedder;
+
+use super::*;
+
+const LONG: &str = "the meeting on Friday is about the budget";
+
+fn tagged(tag: &str) -> Message {
+    Message { tags: vec![tag.to_owned()], ..message(Role::Human, LONG) }
+}
+
+fn by_tag(tag: &str) -> Discard {
+    Discard { tags: vec![tag.to_owned()], ..Discard::default() }
+}
+
+/// Marks a long-term memory as judged.
+fn complete(store: &NaiveStore, memory: &Memory) {
+    let revision = memory.revision + 1;
+    let judged = Memory { enrichment: Some(EnrichmentStatus::Completed), revision, ..memory.clone() };
+    let expect = Expect::Revision(memory.revision);
+    let change = Change::Put { memory: Box::new(judged), passages: None, expect };
+    store.commit(Batch { space: memory.space.clone(), changes: vec![change] }).unwrap();
+}
+
+#[test]
+fn a_dry_run_counts_what_is_deleted() {
+    type Which = fn(&[MemoryId]) -> Discard;
+    let rows: [(&str, Which, usize); 7] = [
+        ("a message", |ids| Discard { id: Some(ids[0].clone()), ..Discard::default() }, 1),
+        ("an unknown id", |_| Discard { id: Some(MemoryId::new("absent")), ..Discard::default() }, 0),
+        ("a tag: messages and candidates", |_| by_tag("a"), 4),
+        ("an id with another tag", |ids| Discard { id: Some(ids[0].clone()), ..by_tag("b") }, 0),
+        ("from a moment", |_| Discard { created_from: Some(at(200)), ..Discard::default() }, 4),
+        ("until a moment", |_| Discard { created_until: Some(at(100)), ..Discard::default() }, 2),
+        (
+            "a tag in a range",
+            |_| Discard { created_from: Some(at(100)), created_until: Some(at(200)), ..by_tag("a") },
+            4,
+        ),
+    ];
+    for (name, which, expected) in rows {
+        let Bench { engine, clock, .. } = bench();
+        let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+        let mut ids = Vec::new();
+        for (seconds, tag) in [(100, "a"), (200, "a"), (300, "b")] {
+            clock.set(at(seconds));
+            ids.extend(say(&engine, &ann, "c1", vec![tagged(tag)]).unwrap().ids);
+            say(&engine, &bob, "c1", vec![tagged(tag)]).unwrap();
+        }
+        let which = which(&ids);
+        let before = all(&engine, &bob);
+        assert_eq!(engine.count_discarded(&ann, &which), Ok(expected), "{name}");
+        assert_eq!(engine.discard(&ann, &which), Ok(expected), "{name}");
+        assert_eq!(engine.count_discarded(&ann, &which), Ok(0), "{name}");
+        assert_eq!(all(&engine, &bob), before, "{name}");
+    }
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_microseconds(seconds * 1_000_000)
+}
+
+fn all(engine: &Engine, caller: &Caller) -> u64 {
+    engine.census(caller).unwrap().into_iter().map(|row| row.memories).sum()
+}
+
+#[test]
+fn with_a_message_goes_what_waits_to_be_made_from_it() {
+    for is_completed in [false, true] {
+        let Bench { engine, store, .. } = bench();
+        let ann = caller("ann", &WRITER);
+        let said = say(&engine, &ann, "c1", vec![message(Role::Human, LONG)]).unwrap();
+        if is_completed {
+            complete(&store, &listed(&engine, &ann)[0]);
+        }
+        let which = Discard { id: Some(said.ids[0].clone()), ..Discard::default() };
+        assert_eq!(engine.discard(&ann, &which), Ok(1));
+        assert_eq!(all(&engine, &ann), u64::from(is_completed));
+        assert_eq!(found(&engine, &ann, "budget").len(), usize::from(is_completed));
+        // Softly: its position stays taken.
+        say(&engine, &ann, "c1", vec![message(Role::Human, "more")]).unwrap();
+        assert_eq!(store.thread_end(&ann.space, "ann", "c1"), Ok(2));
+    }
+}
+
+#[test]
+fn many_memories_are_deleted_in_several_transactions() {
+    let engine = bench_with(Arc::new(HashingEmbedder::default()), SearchMode::Words).engine;
+    let ann = caller("ann", &WRITER);
+    for _ in 0..3 {
+        say(&engine, &ann, "c1", vec![tagged("a"); 100]).unwrap();
+    }
+    assert_eq!(engine.count_discarded(&ann, &by_tag("a")), Ok(600));
+    assert_eq!(engine.discard(&ann, &by_tag("a")), Ok(600));
+    assert_eq!(all(&engine, &ann), 0);
+}
+
+#[test]
+fn deleting_asks_for_a_condition_a_user_and_the_scope() {
+    let engine = engine();
+    let ann = caller("ann", &WRITER);
+    engine.remember(&anonymous(), Remember { tags: vec!["a".to_owned()], ..fact("x", Visibility::Common) }).unwrap();
+    let rows = [
+        (ann.clone(), Discard::default(), ErrorCode::InvalidArgument),
+        (ann, by_tag(" "), ErrorCode::InvalidArgument),
+        (caller("ann", &[Scope::Read]), by_tag("a"), ErrorCode::Forbidden),
+        (anonymous(), by_tag("a"), ErrorCode::Forbidden),
+    ];
+    for (caller, which, code) in rows {
+        assert_eq!(engine.discard(&caller, &which).unwrap_err().code, code, "{caller:?}");
+        assert_eq!(engine.count_discarded(&caller, &which).unwrap_err().code, code, "{caller:?}");
+    }
+    // What belongs to others, or to nobody, is not the admin's own.
+    assert_eq!(engine.discard(&Caller::local(), &by_tag("a")), Ok(0));
+    assert_eq!(engine.size().unwrap().memories, 1);
+}
+
+#[test]
+fn a_census_counts_the_callers_conversations() {
+    let Bench { engine, store, clock } = bench();
+    let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+    say(&engine, &ann, "c1", vec![message(Role::Human, LONG), message(Role::Assistant, "fine")]).unwrap();
+    say(&engine, &ann, "c2", vec![message(Role::Human, LONG)]).unwrap();
+    engine.remember(&ann, fact("not of a conversation", Visibility::Private)).unwrap();
+    complete(&store, &listed(&engine, &ann).into_iter().find(|memory| memory.source.is_some()).unwrap());
+    let row = |tier, enrichment, memories| CensusRow { tier, enrichment, memories };
+    let long_term = [
+        row(Tier::LongTerm, Some(EnrichmentStatus::Pending), 1),
+        row(Tier::LongTerm, Some(EnrichmentStatus::Completed), 1),
+    ];
+    assert_eq!(engine.census(&ann).unwrap(), [&long_term[..], &[row(Tier::ShortTerm, None, 3)]].concat());
+    assert_eq!(engine.census(&bob).unwrap(), []);
+    assert_eq!(engine.census(&anonymous()).unwrap(), []);
+    clock.advance(86_400);
+    assert_eq!(engine.census(&ann).unwrap(), long_term);
+}
+
+#[test]
+fn a_decision_is_kept_under_its_key_until_it_expires() {
+    let Bench { engine, clock, .. } = bench();
+    let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+    let value = |caller: &Caller| engine.decided(caller, "theme").unwrap().map(|decision| decision.value);
+    let created_at = engine.now();
+    assert_eq!(engine.decide(&ann, "theme", "dark", None), Ok(true));
+    assert_eq!(engine.decide(&bob, "theme", "light", Some(2)), Ok(true));
+    clock.advance(86_400);
+    assert_eq!(engine.decide(&ann, "theme", "darker", Some(1)), Ok(false));
+    let decision = engine.decided(&ann, "theme").unwrap().unwrap();
+    let tomorrow = Some(engine.now().plus_seconds(86_400));
+    assert_eq!((decision.created_at, decision.updated_at, decision.expires_at), (created_at, engine.now(), tomorrow));
+    assert_eq!((value(&ann), value(&bob)), (Some("darker".to_owned()), Some("light".to_owned())));
+    assert_eq!(value(&anonymous()), None);
+    clock.advance(86_400);
+    assert_eq!((value(&ann), value(&bob)), (None, None));
+    assert_eq!(engine.decide(&ann, "theme", "dark", None), Ok(true));
+}
+
+#[test]
+fn a_decision_has_limits() {
+    let engine = engine();
+    let ann = caller("ann", &WRITER);
+    let long = "x".repeat(limits::CONTENT_BYTES_MAX + 1);
+    let days_max = limits::TTL_DAYS_MAX;
+    let rows = [
+        (" ", "v", None, ErrorCode::InvalidArgument, "`key` "),
+        ("k", " ", None, ErrorCode::InvalidArgument, "`value` "),
+        ("k", &long, None, ErrorCode::TooLarge, "`value` "),
+        ("k", "v", Some(0), ErrorCode::InvalidArgument, "`ttl_days` "),
+        ("k", "v", Some(days_max + 1), ErrorCode::InvalidArgument, "`ttl_days` "),
+    ];
+    for (key, value, ttl_days, code, beginning) in rows {
+        let error = engine.decide(&ann, key, value, ttl_days).unwrap_err();
+        assert_eq!((error.code, error.message.starts_with(beginning)), (code, true), "{}", error.message);
+    }
+    assert_eq!(engine.decide(&anonymous(), "k", "v", None).unwrap_err().code, ErrorCode::Forbidden);
+    assert_eq!(engine.decide(&ann, "k", "v", Some(days_max)), Ok(true));
+    assert_eq!(engine.decided(&ann, "").unwrap_err().code, ErrorCode::InvalidArgument);
+}
+
+#[test]
+fn a_wipe_takes_everything_of_one_user() {
+    let Bench { engine, store, .. } = bench();
+    let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+    for user in [&ann, &bob] {
+        say(&engine, user, "c1", vec![message(Role::Human, LONG)]).unwrap();
+        engine.remember(user, fact("private", Visibility::Private)).unwrap();
+        engine.remember(user, fact("common", Visibility::Common)).unwrap();
+        engine.cache_answer(user, mint(), "when is the meeting?", "on Friday").unwrap();
+        engine.decide(user, "theme", "dark", None).unwrap();
+        engine.recall(user, &Recall { counts_access: true, ..question("budget") }).unwrap();
+    }
+    for caller in [anonymous(), caller("ann", &[Scope::Read])] {
+        assert_eq!(engine.wipe(&caller).unwrap_err().code, ErrorCode::Forbidden);
+    }
+    // What was only noted until then counts, too.
+    engine.audit(audit_entry("ann", engine.now()));
+    let wiped = Wiped { memories: 3, cache_entries: 1, audit_entries: 1, decisions: 1 };
+    assert_eq!(engine.wipe(&ann), Ok(wiped));
+    assert_eq!(engine.census(&ann), Ok(Vec::new()));
+    assert_eq!(engine.cached_answer(&ann, "when is the meeting?", None).unwrap().0, None);
+    assert_eq!(engine.decided(&ann, "theme"), Ok(None));
+    let mut left: Vec<_> = listed(&engine, &ann).into_iter().map(|memory| (memory.content, memory.owner)).collect();
+    left.sort_unstable();
+    assert_eq!(left, [("common".to_owned(), None), ("common".to_owned(), Some("bob".to_owned()))]);
+    assert_eq!(store.thread_end(&ann.space, "ann", "c1"), Ok(0));
+    assert_eq!(engine.wipe(&ann), Ok(Wiped::default()));
+
+    assert_eq!(all(&engine, &bob), 2);
+    assert!(engine.cached_answer(&bob, "when is the meeting?", None).unwrap().0.is_some());
+    assert!(engine.decided(&bob, "theme").unwrap().is_some());
+    // A user may begin again.
+    say(&engine, &ann, "c1", vec![message(Role::Human, LONG)]).unwrap();
+    assert_eq!(all(&engine, &ann), 2);
+}
+
+fn audit_entry(user: &str, at: Timestamp) -> AuditEntry {
+    AuditEntry {
+        space: Space::default(),
+        at,
+        user: Some(user.to_owned()),
+        dialect: "memory-mcp".to_owned(),
+        tool: "recall_memory".to_owned(),
+        operation: "memory:read".to_owned(),
+        duration_microseconds: 1,
+        query: None,
+        results: None,
+        failure: None,
+    }
+}
+
+/// A write that was under way when its user was wiped brings nothing back.
+#[test]
+fn a_write_under_way_does_not_outlive_a_wipe() {
+    type Write = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
+    let writes: [(&str, Write); 4] = [
+        ("converse", |engine, ann, _| say(engine, ann, "c1", vec![message(Role::Human, LONG)]).map(drop)),
+        ("remember", |engine, ann, _| engine.remember(ann, fact(LONG, Visibility::Private)).map(drop)),
+        ("supersede", |engine, ann, old| {
+            let request = Remember { supersedes: Some(old.clone()), ..fact(LONG, Visibility::Private) };
+            engine.remember(ann, request).map(drop)
+        }),
+        ("cache_answer", |engine, ann, _| engine.cache_answer(ann, mint(), LONG, "yes")),
+    ];
+    for (name, write) in writes {
+        let embedder = Arc::new(GatedEmbedder::default());
+        let Bench { engine, store, clock } = bench_with(embedder.clone(), SearchMode::Hybrid);
+        // Another process; it needs no model.
+        let other = Engine::new(store, Arc::new(FailingEmbedder::default()), clock, SearchMode::Words);
+        let ann = caller("ann", &WRITER);
+        let old = other.remember(&ann, fact("everybody may change this", Visibility::Common)).unwrap().memory.id;
+        say(&other, &ann, "c1", vec![message(Role::Human, "before")]).unwrap();
+        thread::scope(|scope| {
+            let written = scope.spawn(|| write(&engine, &ann, &old));
+            embedder.wait_until_entered();
+            other.wipe(&ann).unwrap();
+            // Somebody goes on after the wipe; that is no reason to let the older write through.
+            say(&other, &ann, "c1", vec![message(Role::Human, "after")]).unwrap();
+            embedder.open();
+            assert_eq!(written.join().unwrap().unwrap_err().code, ErrorCode::Conflict, "{name}");
+        });
+        assert_eq!(all(&other, &ann), 1, "{name}");
+        assert_eq!(listed(&other, &ann).len(), 1, "{name}");
+        assert_eq!(other.forget_answers(&ann, None), Ok(0), "{name}");
+    }
+}
+
+/// Two users who say, ask and decide the same are as far apart as two who do not know each other.
+#[test]
+fn users_with_the_same_texts_have_nothing_in_common() {
+    let engine = engine();
+    let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+    let both = Recall { tier: None, counts_access: true, ..question(LONG) };
+    let said = say(&engine, &ann, "c1", vec![tagged("a")]).unwrap();
+    engine.cache_answer(&ann, mint(), LONG, "ann's").unwrap();
+    engine.decide(&ann, "theme", "ann's", None).unwrap();
+    let mine = engine.recall(&ann, &both).unwrap().hits;
+    assert!(!mine.is_empty());
+
+    // Of Bob's, there is nothing.
+    assert!(engine.recall(&bob, &both).unwrap().hits.is_empty());
+    assert_eq!(engine.cached_answer(&bob, LONG, Some(-1.0)), Ok((None, None)));
+    assert_eq!(engine.decided(&bob, "theme"), Ok(None));
+    assert_eq!(engine.discard(&bob, &Discard { id: Some(said.ids[0].clone()), ..Discard::default() }), Ok(0));
+    assert_eq!(engine.discard(&bob, &by_tag("a")), Ok(0));
+    assert_eq!(engine.forget_answers(&bob, None), Ok(0));
+    assert_eq!((all(&engine, &ann), all(&engine, &bob)), (2, 0));
+
+    // With the same of his own, he sees that alone.
+    say(&engine, &bob, "c1", vec![tagged("a")]).unwrap();
+    engine.cache_answer(&bob, mint(), LONG, "bob's").unwrap();
+    assert_eq!(engine.decide(&bob, "theme", "bob's", None), Ok(true));
+    let answer = |caller: &Caller| engine.cached_answer(caller, LONG, None).unwrap().0.unwrap().entry.response;
+    assert_eq!((answer(&ann), answer(&bob)), ("ann's".to_owned(), "bob's".to_owned()));
+    for hit in engine.recall(&bob, &both).unwrap().hits {
+        assert_eq!((hit.memory.owner.as_deref(), hit.signals.access_count), (Some("bob"), 0));
+    }
+    assert_eq!(engine.discard(&bob, &by_tag("a")), Ok(2));
+    assert_eq!(engine.forget_answers(&bob, Some("meeting")), Ok(1));
+    assert_eq!((all(&engine, &ann), answer(&ann)), (2, "ann's".to_owned()));
+    let again: Vec<MemoryId> = engine.recall(&ann, &both).unwrap().hits.into_iter().map(|hit| hit.memory.id).collect();
+    assert_eq!(again, mine.into_iter().map(|hit| hit.memory.id).collect::<Vec<_>>());
+}

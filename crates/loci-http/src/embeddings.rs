@@ -1,0 +1,167 @@
+//! A model behind an OpenAI-compatible endpoint.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use loci_core::{Embedder, Error, ErrorCode, ModelId, Result, unit_vector};
+use serde::{Deserialize, Serialize};
+
+use crate::client::{Client, Service};
+
+/// Bytes of one reply: over 4,000 vectors of 1,536 components as JSON.
+const REPLY_BYTES_MAX: u64 = 64 << 20;
+/// The text that [`HttpModel::probe`] embeds.
+const PROBE_TEXT: &str = "dimension probe";
+
+/// Where the endpoint is and how patient to be with it. Not `Debug`, for the key's sake.
+#[derive(Clone)]
+pub struct HttpModelOptions {
+    /// What `/embeddings` is appended to, such as `http://localhost:11434/v1`.
+    pub base_url: String,
+    /// The model's name as the endpoint knows it.
+    pub model: String,
+    /// Sent as a bearer token; never part of a message.
+    pub key: Option<String>,
+    /// For one request, from connecting to the last byte of the reply. Default 10 s.
+    pub timeout: Duration,
+    /// Further tries when the endpoint cannot be reached, is overloaded (429) or fails (5xx).
+    /// Default 2.
+    pub retries: u32,
+    /// The wait before the first further try; it doubles each time, up to 4 s, and up to half
+    /// of it is added at random. A wait that the endpoint asks for goes before; one above 4 s ends
+    /// the tries. Default 250 ms.
+    pub backoff: Duration,
+    /// Texts in one request. Default 64.
+    pub texts_per_request_max: usize,
+}
+
+impl HttpModelOptions {
+    /// The defaults for a model at an endpoint.
+    pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
+        HttpModelOptions {
+            base_url: base_url.into(),
+            model: model.into(),
+            key: None,
+            timeout: Duration::from_secs(10),
+            retries: 2,
+            backoff: Duration::from_millis(250),
+            texts_per_request_max: 64,
+        }
+    }
+}
+
+/// A model behind an OpenAI-compatible endpoint (`POST {base_url}/embeddings`): Ollama, vLLM,
+/// OpenAI and many others.
+///
+/// A request is tried `1 + retries` times, so a call takes at most that many timeouts and waits
+/// for each `texts_per_request_max` texts. The first reply fixes the dimension; a later reply
+/// of another one is refused.
+pub struct HttpModel {
+    model: ModelId,
+    /// The name in `model`, as the endpoint knows it.
+    name: String,
+    texts_per_request_max: usize,
+    client: Client,
+    dimension: OnceLock<usize>,
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    input: &'a [&'a str],
+    encoding_format: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    data: Vec<ReplyVector>,
+}
+
+#[derive(Deserialize)]
+struct ReplyVector {
+    index: Option<usize>,
+    /// Doubles, so that a number beyond single precision reads as infinite and is refused as such.
+    embedding: Vec<f64>,
+}
+
+impl HttpModel {
+    /// A model at an endpoint. Connects to nothing.
+    ///
+    /// # Errors
+    /// `invalid_argument`, naming the setting under `embedding`, if the address is no plain `http`
+    /// or `https` URL or holds credentials, if the model has no name, if the key is not printable
+    /// ASCII, or if a limit is zero.
+    pub fn new(options: HttpModelOptions) -> Result<Self> {
+        if options.texts_per_request_max == 0 {
+            return Err(Error::invalid("embedding", "needs a batch size above zero"));
+        }
+        let name = options.model.clone();
+        let model = ModelId::new(format!("http:{name}@{}", options.base_url.trim_end_matches('/')));
+        let client = Client::new(Service {
+            what: "embedding model",
+            reply: "list of embeddings",
+            section: "embedding",
+            model: Some(options.model),
+            base_url: options.base_url,
+            path: "/embeddings",
+            key: options.key,
+            reply_bytes_max: REPLY_BYTES_MAX,
+            refused: ErrorCode::Unavailable,
+            timeout: options.timeout,
+            call_timeout: Duration::MAX,
+            retries: options.retries,
+            backoff: options.backoff,
+        })?;
+        let texts_per_request_max = options.texts_per_request_max;
+        Ok(HttpModel { model, name, texts_per_request_max, client, dimension: OnceLock::new() })
+    }
+
+    /// Embeds one text and returns the number of components of the model's vectors.
+    ///
+    /// # Errors
+    /// As for [`embed`](Embedder::embed).
+    pub fn probe(&self) -> Result<usize> {
+        let vectors = self.embed(&[PROBE_TEXT])?;
+        Ok(vectors.first().map_or(0, Vec::len))
+    }
+
+    /// The vectors of a reply in the order of the texts.
+    fn vectors(&self, reply: Reply, count: usize) -> Result<Vec<Vec<f32>>, String> {
+        if reply.data.len() != count {
+            return Err(format!("gave {} embeddings for {count} texts", reply.data.len()));
+        }
+        let mut vectors: Vec<Option<Vec<f32>>> = vec![None; count];
+        for (position, vector) in reply.data.into_iter().enumerate() {
+            let index = vector.index.unwrap_or(position);
+            let Some(slot @ None) = vectors.get_mut(index) else {
+                return Err(format!("gave the index {index} twice or beyond the {count} texts"));
+            };
+            let Some(values) = unit_vector(vector.embedding.into_iter().map(|value| value as f32).collect()) else {
+                return Err("gave an embedding that is empty, zero or not finite".to_owned());
+            };
+            *slot = Some(values);
+        }
+        let vectors: Vec<_> = vectors.into_iter().flatten().collect();
+        let known = *self.dimension.get_or_init(|| vectors.first().map_or(0, Vec::len));
+        if let Some(other) = vectors.iter().map(Vec::len).find(|&dimension| dimension != known) {
+            let problem = format!("gave {other} components where it gave {known} before");
+            return Err(format!("{problem}; if another model serves there now, start loci again"));
+        }
+        Ok(vectors)
+    }
+}
+
+impl Embedder for HttpModel {
+    fn model(&self) -> &ModelId {
+        &self.model
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        for batch in texts.chunks(self.texts_per_request_max) {
+            let request = Request { model: &self.name, input: batch, encoding_format: "float" };
+            vectors.extend(self.client.post(&request, |reply| self.vectors(reply, batch.len()))?);
+        }
+        Ok(vectors)
+    }
+}

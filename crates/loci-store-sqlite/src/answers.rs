@@ -1,0 +1,138 @@
+//! Statements over the answers that users may want again. The index in memory is elsewhere, in
+//! `cache`.
+
+use std::cmp::Reverse;
+
+use loci_core::{CacheEntry, MemoryId, ModelId, QueryVector, Space, Timestamp, Vector};
+use loci_search::index::Vectors;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::codec::{decode_vector, encode_vector};
+use crate::failure::{Result, damaged, unless_taken};
+use crate::remove::not_wiped;
+use crate::row::{read_moment, read_space};
+use crate::write::model;
+
+pub(crate) fn put(connection: &Connection, entry: &CacheEntry, since: u64) -> Result<()> {
+    not_wiped(connection, &entry.space, &entry.owner, since)?;
+    let vector = entry.vector.as_ref();
+    let model = vector.map(|vector| model(connection, &vector.model)).transpose()?;
+    let sql = "INSERT INTO cache_entry
+        (space, id, owner, created_at, expires_at, query, model, scale, vector, response)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    let written = connection.prepare_cached(sql)?.execute(params![
+        entry.space.as_str(),
+        entry.id.as_str(),
+        entry.owner,
+        entry.created_at.microseconds(),
+        entry.expires_at.microseconds(),
+        entry.query,
+        model,
+        vector.map(|vector| f64::from(vector.scale)),
+        vector.map(|vector| encode_vector(&vector.values)),
+        entry.response,
+    ]);
+    unless_taken(written, || format!("a cached answer with the id `{}` exists; choose another", entry.id)).map(|_| ())
+}
+
+/// How near an entry is, and among equals what decides.
+type Nearness = (bool, f32, Timestamp, Reverse<String>);
+
+/// An owner's live entries, without their responses.
+pub(crate) const LIVE: &str = "SELECT row, query, created_at, id, scale, vector, model = ?4
+    FROM cache_entry WHERE space = ?1 AND owner = ?2 AND expires_at > ?3";
+
+pub(crate) fn nearest(
+    connection: &Connection,
+    space: &Space,
+    owner: &str,
+    query: &str,
+    vector: Option<&QueryVector>,
+    now: Timestamp,
+) -> Result<Option<(CacheEntry, f32)>> {
+    let snapshot = connection.unchecked_transaction()?;
+    let model: Option<i64> = match vector {
+        Some(vector) => snapshot
+            .prepare_cached("SELECT row FROM model WHERE fingerprint = ?1")?
+            .query_row([vector.model.as_str()], |row| row.get(0))
+            .optional()?,
+        None => None,
+    };
+    let mut nearest: Option<(Nearness, i64)> = None;
+    let mut compared = Vectors::new(vector.map_or(0, |vector| vector.values.len()));
+    let mut values = Vec::new();
+    let mut statement = snapshot.prepare_cached(LIVE)?;
+    let mut rows = statement.query(params![space.as_str(), owner, now.microseconds(), model])?;
+    while let Some(row) = rows.next()? {
+        let is_same = row.get_ref(1)?.as_str().map_err(|_| damaged())? == query;
+        let cosine = match vector {
+            _ if is_same => Some(1.0),
+            Some(vector) if row.get::<_, Option<bool>>(6)? == Some(true) => {
+                decode_vector(row.get_ref(5)?.as_blob().map_err(|_| damaged())?, &mut values);
+                compared.set(0, row.get::<_, f64>(4)? as f32, &values);
+                // Quantisation may leave a vector a little longer than one.
+                compared.exact(&vector.values, 0).map(|cosine| cosine.min(1.0))
+            }
+            _ => None,
+        };
+        let Some(cosine) = cosine else { continue };
+        let created_at = read_moment(row, 2)?.ok_or_else(damaged)?;
+        let nearness = (is_same, cosine, created_at, Reverse(row.get(3)?));
+        if nearest.as_ref().is_none_or(|(best, _)| nearness > *best) {
+            nearest = Some((nearness, row.get(0)?));
+        }
+    }
+    let Some(((_, cosine, ..), row)) = nearest else { return Ok(None) };
+    let sql = format!("{ENTRIES} WHERE e.row = ?1");
+    let entry = snapshot.prepare_cached(&sql)?.query_row([row], |row| Ok(read_entry(row)))??;
+    Ok(Some((entry, cosine)))
+}
+
+/// All entries, whole, for [`read_entry`].
+pub(crate) const ENTRIES: &str = "SELECT e.space, e.id, e.owner, e.created_at, e.expires_at, e.query, m.fingerprint,
+    e.scale, e.vector, e.response FROM cache_entry AS e LEFT JOIN model AS m ON m.row = e.model";
+
+pub(crate) fn read_entry(row: &Row<'_>) -> Result<CacheEntry> {
+    let vector = match row.get::<_, Option<String>>(6)? {
+        Some(fingerprint) => {
+            let mut values = Vec::new();
+            decode_vector(row.get_ref(8)?.as_blob().map_err(|_| damaged())?, &mut values);
+            Some(Vector { model: ModelId::new(fingerprint), scale: row.get::<_, f64>(7)? as f32, values })
+        }
+        None => None,
+    };
+    Ok(CacheEntry {
+        space: read_space(&row.get::<_, String>(0)?)?,
+        id: MemoryId::new(row.get::<_, String>(1)?),
+        owner: row.get(2)?,
+        created_at: read_moment(row, 3)?.ok_or_else(damaged)?,
+        expires_at: read_moment(row, 4)?.ok_or_else(damaged)?,
+        query: row.get(5)?,
+        vector,
+        response: row.get(9)?,
+    })
+}
+
+pub(crate) fn queries(
+    connection: &Connection,
+    space: &Space,
+    owner: &str,
+    now: Timestamp,
+) -> Result<Vec<(MemoryId, String)>> {
+    let sql = "SELECT id, query FROM cache_entry WHERE space = ?1 AND owner = ?2 AND expires_at > ?3 ORDER BY id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let queries = statement.query_map(params![space.as_str(), owner, now.microseconds()], |row| {
+        Ok((MemoryId::new(row.get::<_, String>(0)?), row.get(1)?))
+    })?;
+    Ok(queries.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn delete(connection: &Connection, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
+    let sql = "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2 AND id = ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut deleted = 0;
+    for id in ids {
+        deleted += statement.execute([space.as_str(), owner, id.as_str()])? as u64;
+    }
+    Ok(deleted)
+}

@@ -1,0 +1,90 @@
+//! Statements over the audit log.
+
+use loci_core::{AuditEntry, AuditFailure, AuditQuery, ErrorCode};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params};
+
+use crate::failure::{Result, damaged};
+use crate::read::{bound, parameters};
+use crate::row::{read_moment, read_space};
+
+const COLUMNS: &str = "space, at, user, dialect, tool, operation, duration, query, results, code, message";
+
+pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO audit ({COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 \
+         WHERE NOT EXISTS (SELECT 1 FROM wipe WHERE space = ?1 AND owner = ?3 AND at > ?2)"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    for entry in entries {
+        let failure = entry.failure.as_ref();
+        statement.execute(params![
+            entry.space.as_str(),
+            entry.at.microseconds(),
+            entry.user,
+            entry.dialect,
+            entry.tool,
+            entry.operation,
+            entry.duration_microseconds.cast_signed(),
+            entry.query,
+            entry.results.map(u64::cast_signed),
+            failure.map(|failure| failure.code.name()),
+            failure.and_then(|failure| failure.message.as_deref()),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn read(connection: &Connection, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
+    let number = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
+    let mut values = vec![(":limit", bound(query.limit))];
+    let mut sql = format!("SELECT number, {COLUMNS} FROM audit WHERE true");
+    let conditions = [
+        (":after", " AND number > :after", query.after.map(number)),
+        (":space", " AND space = :space", query.space.as_ref().map(|space| space.as_str().to_owned().into())),
+        (":user", " AND user = :user", query.user.clone().map(Value::from)),
+        (":tool", " AND tool = :tool", query.tool.clone().map(Value::from)),
+        (":since", " AND at >= :since", query.since.map(|since| since.microseconds().into())),
+    ];
+    for (name, condition, value) in conditions {
+        if let Some(value) = value {
+            sql.push_str(condition);
+            values.push((name, value));
+        }
+    }
+    sql.push_str(if query.after.is_some() { " ORDER BY number" } else { " ORDER BY number DESC" });
+    sql.push_str(" LIMIT :limit");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(&*parameters(&values))?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        entries.push((row.get::<_, i64>(0)?.cast_unsigned(), read_entry(row)?));
+    }
+    if query.after.is_none() {
+        entries.reverse();
+    }
+    Ok(entries)
+}
+
+/// The entry in the columns after the first.
+fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
+    let failure = match row.get::<_, Option<String>>(10)? {
+        Some(name) => {
+            let code = ErrorCode::ALL.into_iter().find(|code| code.name() == name).ok_or_else(damaged)?;
+            Some(AuditFailure { code, message: row.get(11)? })
+        }
+        None => None,
+    };
+    Ok(AuditEntry {
+        space: read_space(&row.get::<_, String>(1)?)?,
+        at: read_moment(row, 2)?.ok_or_else(damaged)?,
+        user: row.get(3)?,
+        dialect: row.get(4)?,
+        tool: row.get(5)?,
+        operation: row.get(6)?,
+        duration_microseconds: row.get::<_, i64>(7)?.cast_unsigned(),
+        query: row.get(8)?,
+        results: row.get::<_, Option<i64>>(9)?.map(i64::cast_unsigned),
+        failure,
+    })
+}

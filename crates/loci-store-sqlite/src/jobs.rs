@@ -1,0 +1,135 @@
+//! Work that processes share: the queue of jobs, and leases on what one process alone may do.
+
+use loci_core::{FailedJob, Job, JobCounts, JobOutcome, MemoryId, Timestamp};
+use rusqlite::{Connection, params};
+
+use crate::failure::{Result, conflict, unless_taken};
+use crate::read::bound;
+use crate::row::read_space;
+
+/// Gives the memory of that row a job.
+pub(crate) fn enqueue(connection: &Connection, row: i64, memory: &MemoryId, due_at: Timestamp) -> Result<()> {
+    let sql = "INSERT INTO job (memory, due_at, attempts) VALUES (?1, ?2, 0)";
+    let added = connection.prepare_cached(sql)?.execute([row, due_at.microseconds()]);
+    unless_taken(added, || format!("memory `{memory}` has a job already")).map(|_| ())
+}
+
+/// Removes the job of the memory of row `?1`, if it has one.
+pub(crate) const REMOVE: &str = "DELETE FROM job WHERE memory = ?1";
+
+pub(crate) fn settle(connection: &Connection, job: &Job, outcome: &JobOutcome) -> Result<()> {
+    // A parked job is under no lease.
+    const HELD: &str = "memory = (SELECT row FROM memory WHERE space = ?1 AND id = ?2) AND lease = ?3";
+    let (space, memory, lease) = (job.space.as_str(), job.memory.as_str(), job.lease.as_str());
+    let settled = match outcome {
+        JobOutcome::Done => {
+            let sql = format!("DELETE FROM job WHERE {HELD}");
+            connection.prepare_cached(&sql)?.execute([space, memory, lease])?
+        }
+        JobOutcome::Retry { problem, .. } | JobOutcome::Failed { problem } => {
+            let due_at = match outcome {
+                JobOutcome::Retry { due_at, .. } => Some(due_at.microseconds()),
+                _ => None,
+            };
+            let sql =
+                format!("UPDATE job SET due_at = ?4, lease = NULL, leased_until = NULL, problem = ?5 WHERE {HELD}");
+            connection.prepare_cached(&sql)?.execute(params![space, memory, lease, due_at, problem])?
+        }
+    };
+    if settled == 0 {
+        return Err(conflict(format!(
+            "the job of memory `{memory}` was leased again or removed meanwhile; leave it to whoever has it now"
+        )));
+    }
+    Ok(())
+}
+
+/// What may be leased at `?1`, at most `?2`. Passes over what is under a lease, which is little.
+pub(crate) const DUE: &str = "SELECT j.memory, m.space, m.id, j.attempts + 1
+    FROM job AS j JOIN memory AS m ON m.row = j.memory
+    WHERE j.due_at <= ?1 AND (j.leased_until IS NULL OR j.leased_until <= ?1) ORDER BY j.due_at, m.space, m.id
+    LIMIT ?2";
+
+pub(crate) fn is_due(connection: &Connection, now: Timestamp) -> Result<bool> {
+    Ok(connection.prepare_cached(DUE)?.exists([now.microseconds(), 1])?)
+}
+
+pub(crate) fn lease_jobs(
+    connection: &Connection,
+    now: Timestamp,
+    until: Timestamp,
+    lease: &str,
+    limit: usize,
+) -> Result<Vec<Job>> {
+    let mut due = connection.prepare_cached(DUE)?;
+    let mut rows = due.query(params![now.microseconds(), bound(limit)])?;
+    let mut jobs: Vec<(i64, Job)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let space = read_space(&row.get::<_, String>(1)?)?;
+        let memory = MemoryId::new(row.get::<_, String>(2)?);
+        jobs.push((row.get(0)?, Job { space, memory, attempts: row.get(3)?, lease: lease.to_owned() }));
+    }
+    let sql = "UPDATE job SET lease = ?2, leased_until = ?3, attempts = attempts + 1 WHERE memory = ?1";
+    let mut take = connection.prepare_cached(sql)?;
+    for (row, _) in &jobs {
+        take.execute(params![row, lease, until.microseconds()])?;
+    }
+    Ok(jobs.into_iter().map(|(_, job)| job).collect())
+}
+
+/// The next that waits, and the next lease that runs out.
+pub(crate) const NEXT: &str = "SELECT (SELECT min(due_at) FROM job WHERE leased_until IS NULL),
+    (SELECT min(leased_until) FROM job WHERE leased_until IS NOT NULL)";
+
+pub(crate) fn next_at(connection: &Connection) -> Result<Option<Timestamp>> {
+    let mut statement = connection.prepare_cached(NEXT)?;
+    let moments: [Option<i64>; 2] = statement.query_row([], |row| Ok([row.get(0)?, row.get(1)?]))?;
+    Ok(moments.into_iter().flatten().min().map(Timestamp::from_microseconds))
+}
+
+pub(crate) fn counts(connection: &Connection) -> Result<JobCounts> {
+    let sql = "SELECT count(due_at), count(*) - count(due_at) FROM job";
+    let (waiting, failed): (i64, i64) =
+        connection.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(JobCounts { waiting: waiting.cast_unsigned(), failed: failed.cast_unsigned() })
+}
+
+pub(crate) fn failed(connection: &Connection, limit: usize) -> Result<Vec<FailedJob>> {
+    let sql = "SELECT m.space, m.id, j.attempts, coalesce(j.problem, '')
+        FROM job AS j JOIN memory AS m ON m.row = j.memory
+        WHERE j.due_at IS NULL ORDER BY m.space, m.id LIMIT ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([bound(limit)])?;
+    let mut failed = Vec::new();
+    while let Some(row) = rows.next()? {
+        failed.push(FailedJob {
+            space: read_space(&row.get::<_, String>(0)?)?,
+            memory: MemoryId::new(row.get::<_, String>(1)?),
+            attempts: row.get(2)?,
+            problem: row.get(3)?,
+        });
+    }
+    Ok(failed)
+}
+
+/// Whether somebody else has the lease of that name.
+pub(crate) fn is_leased(connection: &Connection, name: &str, holder: &str, now: Timestamp) -> Result<bool> {
+    let sql = "SELECT 1 FROM lease WHERE name = ?1 AND holder <> ?2 AND until > ?3";
+    Ok(connection.prepare_cached(sql)?.exists(params![name, holder, now.microseconds()])?)
+}
+
+/// Takes a lease, unless somebody else has it.
+pub(crate) fn lease(
+    connection: &Connection,
+    name: &str,
+    holder: &str,
+    now: Timestamp,
+    until: Timestamp,
+) -> Result<bool> {
+    if is_leased(connection, name, holder, now)? {
+        return Ok(false);
+    }
+    let sql = "INSERT OR REPLACE INTO lease (name, holder, until) VALUES (?1, ?2, ?3)";
+    connection.prepare_cached(sql)?.execute(params![name, holder, until.microseconds()])?;
+    Ok(true)
+}

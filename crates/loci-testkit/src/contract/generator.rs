@@ -1,0 +1,170 @@
+//! Random memories, filters and moments, from a few values each, so that they meet.
+
+use std::ops::{Deref, DerefMut};
+
+use loci_core::{
+    CollectionFilter, Delivery, EnrichmentStatus, Filter, JobOutcome, Link, Memory, MemoryId, ModelId, Passage, Place,
+    Reader, Relation, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp, Vector, Visibility,
+};
+
+use super::examples::{NOW, memory, space, words};
+use crate::{Random, quantise};
+
+const DIMENSIONS: usize = 24;
+const OWNERS: [Option<&str>; 3] = [None, Some(OWNER_NAMES[0]), Some(OWNER_NAMES[1])];
+const COLLECTIONS: [Option<&str>; 3] = [None, Some("a"), Some("b")];
+const SECTIONS: [&str; 3] = ["x", "y", "z"];
+const TAGS: [&str; 3] = ["one", "two", "three"];
+
+pub(super) const SPACES: [&str; 2] = ["main", "other"];
+pub(super) const OWNER_NAMES: [&str; 2] = ["ann", "bob"];
+pub(super) const THREADS: [&str; 2] = ["talk", "file"];
+pub(super) const WORDS: [&str; 12] =
+    ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "koi", "猫"];
+pub(super) const MODELS: [&str; 2] = ["first", "second"];
+
+pub(super) struct Generator {
+    random: Random,
+}
+
+impl Deref for Generator {
+    type Target = Random;
+
+    fn deref(&self) -> &Random {
+        &self.random
+    }
+}
+
+impl DerefMut for Generator {
+    fn deref_mut(&mut self) -> &mut Random {
+        &mut self.random
+    }
+}
+
+impl Generator {
+    pub(super) fn new(seed: u64) -> Self {
+        Generator { random: Random::new(seed) }
+    }
+
+    pub(super) fn space(&mut self) -> Space {
+        space(self.random.pick(&SPACES))
+    }
+
+    pub(super) fn memory(&mut self, space: &Space, id: MemoryId) -> Memory {
+        let random = &mut self.random;
+        let owner = random.pick(&OWNERS).map(str::to_owned);
+        let has_thread = owner.is_some() && random.chance(40);
+        Memory {
+            space: space.clone(),
+            content: format!("content {}", random.below(1_000)),
+            place: Place {
+                collection: random.pick(&COLLECTIONS).map(str::to_owned),
+                section: random.pick(&SECTIONS).to_owned(),
+            },
+            tags: TAGS.iter().filter(|_| random.chance(40)).map(|tag| (*tag).to_owned()).collect(),
+            weight: random.below(11) as f64 / 10.0,
+            delivery: random.pick(&[Delivery::OnDemand, Delivery::Bootstrap]),
+            summary: random.chance(20).then(|| format!("summary {}", random.below(10))),
+            tier: if random.chance(30) { Tier::ShortTerm } else { Tier::LongTerm },
+            thread: has_thread.then(|| thread(random)),
+            source: random.chance(25).then(|| id_of(random)),
+            enrichment: random.chance(40).then(|| random.pick(&EnrichmentStatus::ALL)),
+            links: (0..random.below(3)).map(|_| link(random)).collect(),
+            owner,
+            visibility: random.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
+            supersedes: random.chance(25).then(|| id_of(random)),
+            expires_at: random.chance(30).then(|| NOW.plus_seconds(random.below(6) as i64)),
+            created_at: NOW.plus_seconds(random.below(5) as i64),
+            updated_at: NOW.plus_seconds(random.below(5) as i64),
+            id,
+            ..memory("template")
+        }
+    }
+
+    pub(super) fn passage(&mut self) -> Passage {
+        let mut terms: Vec<Term> = Vec::new();
+        for word in WORDS {
+            if self.random.chance(30) {
+                terms.push(Term { text: word.to_owned(), count: 1 + self.random.below(4) as u32 });
+            }
+        }
+        let start = self.random.below(10);
+        let vector = self.random.chance(50).then(|| self.vector());
+        Passage { range: start..start + 5, terms, vector }
+    }
+
+    pub(super) fn vector(&mut self) -> Vector {
+        let model = ModelId::new(self.random.pick(&MODELS));
+        quantise(&model, &self.unit_vector())
+    }
+
+    pub(super) fn unit_vector(&mut self) -> Vec<f32> {
+        let values: Vec<f32> = (0..DIMENSIONS).map(|_| self.random.signed_unit()).collect();
+        let norm = values.iter().map(|value| value * value).sum::<f32>().sqrt();
+        values.into_iter().map(|value| value / norm).collect()
+    }
+
+    pub(super) fn filter(&mut self) -> Filter {
+        let random = &mut self.random;
+        let name = random.pick(&["a", "b", "unknown"]).to_owned();
+        let reader = Reader { subject: random.pick(&OWNERS).map(str::to_owned), everything: random.chance(20) };
+        let filter = Filter::of(space(random.pick(&SPACES)), reader, moment_of(random));
+        Filter {
+            collections: match random.below(8) {
+                0 => CollectionFilter::Global,
+                1 => CollectionFilter::AnyNamed,
+                2 => CollectionFilter::Only(name),
+                3 => CollectionFilter::GlobalAnd(name),
+                _ => CollectionFilter::Any,
+            },
+            sections: if random.chance(25) { words(&["x", "unknown", "z"]) } else { Vec::new() },
+            tags: TAGS.iter().filter(|_| random.chance(10)).map(|tag| (*tag).to_owned()).collect(),
+            delivery: random.chance(15).then(|| random.pick(&[Delivery::OnDemand, Delivery::Bootstrap])),
+            superseded: random.pick(&[Superseded::Hide, Superseded::Show]),
+            owner: random.chance(15).then(|| OWNER_NAMES[random.below(2)].to_owned()),
+            tier: random.chance(30).then(|| random.pick(&Tier::ALL)),
+            created_from: random.chance(15).then(|| moment_of(random)),
+            created_until: random.chance(15).then(|| moment_of(random)),
+            ..filter
+        }
+    }
+
+    pub(super) fn id(&mut self) -> MemoryId {
+        id_of(&mut self.random)
+    }
+
+    pub(super) fn moment(&mut self) -> Timestamp {
+        moment_of(&mut self.random)
+    }
+
+    pub(super) fn sweep(&mut self) -> Sweep {
+        let (expired_at, deleted_until, wiped_before) = (self.moment(), self.moment(), self.moment());
+        Sweep { expired_at, deleted_until, audited_before: Timestamp::MIN, wiped_before }
+    }
+
+    pub(super) fn outcome(&mut self) -> JobOutcome {
+        let problem = format!("problem {}", self.random.below(9));
+        match self.random.below(3) {
+            0 => JobOutcome::Done,
+            1 => JobOutcome::Retry { due_at: self.moment(), problem },
+            _ => JobOutcome::Failed { problem },
+        }
+    }
+}
+
+fn id_of(random: &mut Random) -> MemoryId {
+    MemoryId::new(random.below(24).to_string())
+}
+
+fn moment_of(random: &mut Random) -> Timestamp {
+    NOW.plus_seconds(random.below(7) as i64 - 1)
+}
+
+fn thread(random: &mut Random) -> Thread {
+    Thread { name: random.pick(&THREADS).to_owned(), position: random.below(8) as u64 }
+}
+
+fn link(random: &mut Random) -> Link {
+    let relation = random.pick(&[Relation::Reinforces, Relation::RelatedTo]);
+    Link { target: id_of(random), relation, similarity: random.signed_unit() }
+}

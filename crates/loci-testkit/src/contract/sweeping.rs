@@ -1,0 +1,145 @@
+//! What a sweep promises.
+
+use loci_core::{AuditEntry, AuditQuery, CacheEntry, Decision, ErrorCode, Filter, JobCounts, Memory, Sweep, Timestamp};
+
+use super::examples::{
+    NOW, audit_entry, cache_entry, decision, delete, enqueue, filter, memory, not_wiped, passage, put, sweep_of_expired,
+};
+use super::searching::search;
+use super::writing::{commit, found, refused};
+use super::{MakeStore, StoreAndTokens};
+
+pub(super) fn a_sweep_removes_what_expired_first(make: MakeStore<'_>) {
+    let store = make();
+    for (id, seconds) in [("c", -1), ("b", -2), ("a", 0), ("later", 1)] {
+        let written = Memory { expires_at: Some(NOW.plus_seconds(seconds)), ..memory(id) };
+        commit(&*store, put(&written, vec![passage("word")]));
+    }
+    commit(&*store, put(&memory("never"), vec![passage("word")]));
+    let left = || store.size().expect("the store can be read").memories;
+    let sweep = |limit| store.sweep(&sweep_of_expired(NOW), limit).expect("the store can be swept");
+    assert_eq!(sweep(0), 0);
+    assert_eq!((sweep(1), left()), (1, 4));
+    assert_eq!(found(&*store, &memory("b")), None);
+    assert_eq!((sweep(100), left()), (2, 2));
+    assert_eq!(sweep(100), 0);
+    assert_eq!(search(&*store, &filter(), &["word"]), ["later", "never"]);
+}
+
+/// Sweeps until nothing is left, and checks that `needs_sweep` knows it before and after.
+fn sweep_all(store: &dyn StoreAndTokens, sweep: &Sweep) -> usize {
+    let needs = || store.needs_sweep(sweep).expect("the store can be read");
+    let needed = needs();
+    let swept = store.sweep(sweep, 1_000).expect("the store can be swept");
+    assert_eq!((needed, needs()), (swept > 0, false), "{sweep:?}");
+    swept
+}
+
+/// A sweep of nothing, to fill in.
+fn sweep_of_nothing() -> Sweep {
+    sweep_of_expired(Timestamp::MIN)
+}
+
+pub(super) fn a_sweep_removes_what_was_softly_deleted_first(make: MakeStore<'_>) {
+    let store = make();
+    for (name, seconds) in [("c", -1), ("b", -2), ("a", 0), ("later", 1)] {
+        let written = Memory { expires_at: Some(NOW.plus_seconds(100)), ..memory(name) };
+        commit(&*store, put(&written, vec![passage("word")]));
+        let moment = NOW.plus_seconds(seconds);
+        assert_eq!(store.soft_delete(&filter(), Some(&written.id), moment, 1), Ok(1));
+    }
+    commit(&*store, put(&memory("kept"), vec![passage("word")]));
+    let is_free = |name: &str| {
+        let is_free = store.commit(put(&memory(name), Vec::new())).is_ok();
+        if is_free {
+            commit(&*store, delete(&memory(name)));
+        }
+        is_free
+    };
+    let due = Sweep { deleted_until: NOW, ..sweep_of_nothing() };
+    assert_eq!(store.sweep(&due, 1), Ok(1));
+    assert_eq!(["a", "b", "c", "later"].map(is_free), [false, true, false, false], "the first goes first");
+    assert_eq!(sweep_all(&*store, &due), 2);
+    assert_eq!(["a", "b", "c", "later"].map(is_free), [true, true, true, false]);
+    assert_eq!(sweep_all(&*store, &due), 0);
+    assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW.plus_seconds(100))), 1, "what has expired goes earlier");
+    assert_eq!(search(&*store, &filter(), &["word"]), ["kept"]);
+    let size = store.size().expect("the store can be read");
+    assert_eq!((size.memories, size.passages), (1, 1));
+}
+
+pub(super) fn a_sweep_removes_answers_and_decisions_that_expired(make: MakeStore<'_>) {
+    let store = make();
+    let space = memory("a").space;
+    for (name, seconds) in [("c", -1), ("b", -2), ("a", 0), ("later", 1)] {
+        let expires_at = NOW.plus_seconds(seconds);
+        let entry = CacheEntry { expires_at, ..cache_entry("ann", name) };
+        store.put_cache_entry(&entry, 0).expect("the entry is added");
+        let decided = Decision { expires_at: Some(expires_at), ..decision("ann", name) };
+        store.put_decision(&decided, 0).expect("the decision is stored");
+    }
+    store.put_decision(&decision("ann", "never"), 0).expect("the decision is stored");
+    let left = || {
+        let queries = store.cached_queries(&space, "ann", Timestamp::MIN).expect("the store can be read").len();
+        let is_left =
+            |key: &&str| store.decision(&space, "ann", key, Timestamp::MIN).is_ok_and(|found| found.is_some());
+        (queries, ["a", "b", "c", "later", "never"].iter().filter(|key| is_left(key)).count())
+    };
+    assert_eq!(left(), (4, 5));
+    assert_eq!(sweep_all(&*store, &sweep_of_nothing()), 0);
+    assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW.plus_seconds(-2))), 2, "one of each at its moment");
+    assert_eq!(left(), (3, 4));
+    assert_eq!(store.sweep(&sweep_of_expired(NOW), 3), Ok(3));
+    assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 1);
+    assert_eq!(left(), (1, 2));
+}
+
+pub(super) fn a_sweep_removes_audit_entries_and_wipes_before_their_moment(make: MakeStore<'_>) {
+    let store = make();
+    let space = memory("a").space;
+    let entries = [("c", -1), ("b", -2), ("a", 0), ("d", 1)]
+        .map(|(tool, seconds)| AuditEntry { at: NOW.plus_seconds(seconds), ..audit_entry("ann", tool) });
+    store.append_audit(&entries).expect("the entries are added");
+    let tools = || {
+        let found = store.audit(&AuditQuery { limit: 10, ..AuditQuery::default() }).expect("the store can be read");
+        found.into_iter().map(|(_, entry)| entry.tool).collect::<Vec<_>>()
+    };
+    let audited_before = |seconds| Sweep { audited_before: NOW.plus_seconds(seconds), ..sweep_of_nothing() };
+    assert_eq!(store.sweep(&audited_before(1), 1), Ok(1));
+    assert_eq!(tools(), ["c", "a", "d"]);
+    assert_eq!(sweep_all(&*store, &audited_before(0)), 1);
+    assert_eq!(tools(), ["a", "d"], "an entry of the moment itself stays");
+    let since = store.version().expect("the store can be read");
+    for (user, seconds) in [("bob", -1), ("carl", 0)] {
+        store.wipe(&space, user, NOW.plus_seconds(seconds)).expect("the data is wiped");
+        assert_eq!(refused(&*store, not_wiped(user, since)).code, ErrorCode::Conflict);
+    }
+    let wiped_before = Sweep { wiped_before: NOW, ..sweep_of_nothing() };
+    assert_eq!(sweep_all(&*store, &wiped_before), 1);
+    commit(&*store, not_wiped("bob", since));
+    assert_eq!(refused(&*store, not_wiped("carl", since)).code, ErrorCode::Conflict);
+}
+
+pub(super) fn a_sweep_keeps_to_its_limit_in_all(make: MakeStore<'_>) {
+    let store = make();
+    for name in ["a", "b", "c", "softly deleted"] {
+        commit(&*store, put(&Memory { expires_at: Some(NOW), ..memory(name) }, vec![passage("word")]));
+        commit(&*store, enqueue(name, NOW));
+    }
+    let past = Filter { live_at: NOW.plus_seconds(-1), ..filter() };
+    assert_eq!(store.soft_delete(&past, Some(&memory("softly deleted").id), NOW, 1), Ok(1));
+    let entry = CacheEntry { expires_at: NOW, ..cache_entry("ann", "entry") };
+    store.put_cache_entry(&entry, 0).expect("the entry is added");
+    let decided = Decision { expires_at: Some(NOW), ..decision("ann", "key") };
+    store.put_decision(&decided, 0).expect("the decision is stored");
+    store.append_audit(&[audit_entry("ann", "tool")]).expect("the entry is added");
+    store.wipe(&memory("a").space, "bob", NOW).expect("the data is wiped");
+    let later = NOW.plus_seconds(1);
+    let everything = Sweep { expired_at: NOW, deleted_until: NOW, audited_before: later, wiped_before: later };
+    assert_eq!(store.sweep(&everything, 0), Ok(0));
+    let counts: Vec<usize> = (0..5).map(|_| store.sweep(&everything, 3).expect("the store can be swept")).collect();
+    assert_eq!(counts, [3, 3, 2, 0, 0], "a memory that is due for two reasons counts once");
+    assert_eq!(store.needs_sweep(&everything), Ok(false));
+    assert_eq!(store.size().expect("the store can be read").memories, 0);
+    assert_eq!(store.job_counts(), Ok(JobCounts::default()), "a job goes with its memory");
+}

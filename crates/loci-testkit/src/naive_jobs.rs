@@ -1,0 +1,89 @@
+//! The queue of jobs, in a map.
+
+use loci_core::{Error, FailedJob, Job, JobCounts, JobOutcome, JobStore, Result, Space, Timestamp};
+
+use crate::NaiveStore;
+use crate::naive_store::{Key, State, conflict};
+
+#[derive(Debug, Clone)]
+pub(crate) struct NaiveJob {
+    due_at: Timestamp,
+    attempts: u32,
+    /// Its name and its end.
+    lease: Option<(String, Timestamp)>,
+    /// What went wrong, if it is parked.
+    failure: Option<String>,
+}
+
+impl NaiveJob {
+    /// When it can be leased; never, if it is parked.
+    fn free_at(&self) -> Option<Timestamp> {
+        let leased_until = self.lease.as_ref().map_or(self.due_at, |(_, until)| *until);
+        self.failure.is_none().then(|| self.due_at.max(leased_until))
+    }
+}
+
+impl State {
+    pub(crate) fn enqueue(&mut self, key: Key, due_at: Timestamp) -> Result<()> {
+        if self.records.get(&key).is_none_or(|record| record.deleted_at.is_some()) {
+            return Err(conflict(format!("memory `{}` is gone", key.1)));
+        }
+        if self.jobs.contains_key(&key) {
+            return Err(conflict(format!("memory `{}` has a job already", key.1)));
+        }
+        self.jobs.insert(key, NaiveJob { due_at, attempts: 0, lease: None, failure: None });
+        Ok(())
+    }
+
+    pub(crate) fn settle(&mut self, space: &Space, job: &Job, outcome: &JobOutcome) -> Result<()> {
+        if job.space != *space {
+            return Err(Error::internal("a job must be in the space of its batch"));
+        }
+        let key = (space.clone(), job.memory.clone());
+        let holds = |waiting: &&mut NaiveJob| waiting.lease.as_ref().is_some_and(|(lease, _)| *lease == job.lease);
+        let Some(waiting) = self.jobs.get_mut(&key).filter(holds) else {
+            return Err(conflict(format!("the lease of the job of memory `{}` was lost", job.memory)));
+        };
+        waiting.lease = None;
+        match outcome {
+            JobOutcome::Done => drop(self.jobs.remove(&key)),
+            JobOutcome::Retry { due_at, .. } => waiting.due_at = *due_at,
+            JobOutcome::Failed { problem } => waiting.failure = Some(problem.clone()),
+        }
+        Ok(())
+    }
+}
+
+impl JobStore for NaiveStore {
+    fn lease_jobs(&self, now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Result<Vec<Job>> {
+        let mut state = self.state();
+        let is_free = |job: &NaiveJob| job.free_at().is_some_and(|at| at <= now);
+        let mut free: Vec<_> = state.jobs.iter_mut().filter(|(_, job)| is_free(job)).collect();
+        free.sort_by_key(|(_, job)| job.due_at);
+        let lease_one = |((space, memory), job): (&Key, &mut NaiveJob)| {
+            job.attempts += 1;
+            job.lease = Some((lease.to_owned(), until));
+            Job { space: space.clone(), memory: memory.clone(), attempts: job.attempts, lease: lease.to_owned() }
+        };
+        Ok(free.into_iter().take(limit).map(lease_one).collect())
+    }
+
+    fn next_job_at(&self) -> Result<Option<Timestamp>> {
+        Ok(self.state().jobs.values().filter_map(NaiveJob::free_at).min())
+    }
+
+    fn job_counts(&self) -> Result<JobCounts> {
+        let state = self.state();
+        let failed = state.jobs.values().filter(|job| job.failure.is_some()).count() as u64;
+        Ok(JobCounts { waiting: state.jobs.len() as u64 - failed, failed })
+    }
+
+    fn failed_jobs(&self, limit: usize) -> Result<Vec<FailedJob>> {
+        let state = self.state();
+        let failed = state.jobs.iter().filter_map(|((space, memory), job)| {
+            let problem = job.failure.clone()?;
+            Some(FailedJob { space: space.clone(), memory: memory.clone(), attempts: job.attempts, problem })
+        });
+        Ok(failed.take(limit).collect())
+    }
+}

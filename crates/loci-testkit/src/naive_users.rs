@@ -1,0 +1,173 @@
+//! What belongs to a user: cached answers, decisions, the audit log, and the removal of all of it.
+
+use std::cmp::Reverse;
+
+use loci_core::{
+    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, MemoryId, QueryVector, Result,
+    Space, Timestamp, Visibility, Wiped,
+};
+
+use crate::NaiveStore;
+use crate::naive_search::vector_cosine;
+use crate::naive_store::{State, conflict, is_of_conversations};
+
+/// That the data of a user was removed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wipe {
+    /// The latest moment of one.
+    pub(crate) at: Timestamp,
+    /// The version that the last one made.
+    version: u64,
+}
+
+impl State {
+    pub(crate) fn not_wiped(&self, space: &Space, owner: &str, since: u64) -> Result<()> {
+        match self.wipes.get(&(space.clone(), owner.to_owned())) {
+            Some(wipe) if wipe.version > since => {
+                Err(conflict("the data of this user was wiped meanwhile; call again"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn wipe(&mut self, space: &Space, owner: &str, now: Timestamp) -> Wiped {
+        let mut removed = Vec::new();
+        for (key, record) in &mut self.records {
+            let memory = &mut record.memory;
+            if memory.space != *space || memory.owner.as_deref() != Some(owner) {
+                continue;
+            }
+            if memory.visibility == Visibility::Private || is_of_conversations(memory) {
+                removed.push(key.clone());
+            } else {
+                memory.owner = None;
+                memory.revision += 1;
+            }
+        }
+        for key in &removed {
+            self.remove(key);
+        }
+        let before = (self.cache.len(), self.audit.len(), self.decisions.len());
+        self.cache.retain(|_, entry| entry.space != *space || entry.owner != owner);
+        self.audit.retain(|_, entry| entry.space != *space || entry.user.as_deref() != Some(owner));
+        self.decisions.retain(|_, decision| decision.space != *space || decision.owner != owner);
+        self.version += 1;
+        let earlier = self.wipes.get(&(space.clone(), owner.to_owned())).map_or(now, |wipe| wipe.at);
+        let wipe = Wipe { at: now.max(earlier), version: self.version };
+        self.wipes.insert((space.clone(), owner.to_owned()), wipe);
+        Wiped {
+            memories: removed.len() as u64,
+            cache_entries: (before.0 - self.cache.len()) as u64,
+            audit_entries: (before.1 - self.audit.len()) as u64,
+            decisions: (before.2 - self.decisions.len()) as u64,
+        }
+    }
+
+    fn live_entries(&self, space: &Space, owner: &str, now: Timestamp) -> impl Iterator<Item = &CacheEntry> {
+        let is_owned = move |entry: &&CacheEntry| entry.space == *space && entry.owner == owner;
+        self.cache.values().filter(is_owned).filter(move |entry| entry.expires_at > now)
+    }
+}
+
+impl CacheStore for NaiveStore {
+    fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
+        let mut state = self.state();
+        state.not_wiped(&entry.space, &entry.owner, since)?;
+        let key = (entry.space.clone(), entry.id.clone());
+        if state.cache.contains_key(&key) {
+            return Err(conflict(format!("there is a cache entry `{}` already", entry.id)));
+        }
+        state.cache.insert(key, entry.clone());
+        Ok(())
+    }
+
+    fn nearest_cache_entry(
+        &self,
+        space: &Space,
+        owner: &str,
+        query: &str,
+        vector: Option<&QueryVector>,
+        now: Timestamp,
+    ) -> Result<Option<(CacheEntry, f32)>> {
+        let state = self.state();
+        let scored = state.live_entries(space, owner, now).filter_map(|entry| {
+            let same_words = entry.query == query;
+            let cosine = if same_words { 1.0 } else { vector_cosine(vector?, entry.vector.as_ref()?)? };
+            Some((same_words, cosine, entry))
+        });
+        let nearest = scored.max_by(|left, right| {
+            let near = left.0.cmp(&right.0).then_with(|| left.1.total_cmp(&right.1));
+            let order = |entry: &CacheEntry| (entry.created_at, Reverse(entry.id.clone()));
+            near.then_with(|| order(left.2).cmp(&order(right.2)))
+        });
+        Ok(nearest.map(|(_, cosine, entry)| (entry.clone(), cosine)))
+    }
+
+    fn cached_queries(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<(MemoryId, String)>> {
+        let state = self.state();
+        Ok(state.live_entries(space, owner, now).map(|entry| (entry.id.clone(), entry.query.clone())).collect())
+    }
+
+    fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
+        let mut state = self.state();
+        let before = state.cache.len();
+        state.cache.retain(|_, entry| entry.space != *space || entry.owner != owner || !ids.contains(&entry.id));
+        Ok((before - state.cache.len()) as u64)
+    }
+}
+
+impl DecisionStore for NaiveStore {
+    fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
+        let mut state = self.state();
+        state.not_wiped(&decision.space, &decision.owner, since)?;
+        let key = (decision.space.clone(), decision.owner.clone(), decision.key.clone());
+        let before = state.decisions.get(&key).filter(|before| is_alive(before, decision.updated_at));
+        let is_new = before.is_none();
+        let created_at = before.map_or(decision.created_at, |before| before.created_at);
+        state.decisions.insert(key, Decision { created_at, ..decision.clone() });
+        Ok(is_new)
+    }
+
+    fn decision(&self, space: &Space, owner: &str, key: &str, now: Timestamp) -> Result<Option<Decision>> {
+        let state = self.state();
+        let found = state.decisions.get(&(space.clone(), owner.to_owned(), key.to_owned()));
+        Ok(found.filter(|decision| is_alive(decision, now)).cloned())
+    }
+}
+
+fn is_alive(decision: &Decision, now: Timestamp) -> bool {
+    decision.expires_at.is_none_or(|expires_at| expires_at > now)
+}
+
+impl AuditStore for NaiveStore {
+    fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
+        let mut state = self.state();
+        for entry in entries {
+            let wiped = entry.user.clone().and_then(|user| state.wipes.get(&(entry.space.clone(), user)));
+            if wiped.is_none_or(|wipe| wipe.at <= entry.at) {
+                state.last_audit_number += 1;
+                let number = state.last_audit_number;
+                state.audit.insert(number, entry.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
+        let state = self.state();
+        let passes = |number: u64, entry: &AuditEntry| {
+            query.space.as_ref().is_none_or(|space| entry.space == *space)
+                && (query.user.is_none() || query.user == entry.user)
+                && query.tool.as_ref().is_none_or(|tool| entry.tool == *tool)
+                && query.since.is_none_or(|since| entry.at >= since)
+                && query.after.is_none_or(|after| number > after)
+        };
+        let passing = state.audit.iter().filter(|(number, entry)| passes(**number, entry));
+        let mut found: Vec<_> = passing.map(|(number, entry)| (*number, entry.clone())).collect();
+        match query.after {
+            Some(_) => found.truncate(query.limit),
+            None => drop(found.drain(..found.len().saturating_sub(query.limit))),
+        }
+        Ok(found)
+    }
+}

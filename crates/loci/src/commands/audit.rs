@@ -1,0 +1,152 @@
+//! `loci audit`: who called what.
+
+use std::time::Duration;
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use loci_core::{AuditEntry, AuditQuery, Error, Timestamp};
+use loci_engine::Engine;
+use serde_json::{Value, json};
+
+use crate::cli::Audit;
+use crate::exit::Failure;
+use crate::output::{Output, moment, print};
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+/// How often new entries are looked for.
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
+/// New entries that are read at once.
+const FOLLOW_ENTRIES_MAX: usize = 1_000;
+
+pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(), Failure> {
+    let parts = Parts::open(settings)?;
+    let since = arguments.since.as_deref().map(|text| since(text, parts.engine.now())).transpose()?;
+    let query = AuditQuery {
+        space: None,
+        user: arguments.user.clone(),
+        tool: arguments.tool.clone(),
+        since,
+        after: None,
+        limit: arguments.limit as usize,
+    };
+    let entries = parts.engine.audited(&query)?;
+    if arguments.follow {
+        return follow(&parts.engine, query, entries, output);
+    }
+    let values = entries.iter().map(|(number, entry)| value(*number, entry)).collect();
+    Ok(output.either(&values, entries.iter().map(|(_, entry)| line(entry)).collect::<String>())?)
+}
+
+/// Prints entries as they come. Ends when nobody reads any more, or with the process.
+#[expect(clippy::disallowed_methods, reason = "between two looks nothing happens that could wake it")]
+fn follow(
+    engine: &Engine,
+    mut query: AuditQuery,
+    mut entries: Vec<(u64, AuditEntry)>,
+    output: Output,
+) -> Result<(), Failure> {
+    query.limit = FOLLOW_ENTRIES_MAX;
+    query.after = Some(0);
+    loop {
+        for (number, entry) in &entries {
+            query.after = Some(*number);
+            if output.json { print(format_args!("{}\n", value(*number, entry)))? } else { print(line(entry))? }
+        }
+        if entries.is_empty() {
+            std::thread::sleep(FOLLOW_INTERVAL);
+        }
+        entries = engine.audited(&query)?;
+    }
+}
+
+/// A moment, a day, or a time ago, as a person writes it.
+fn since(text: &str, now: Timestamp) -> Result<Timestamp, Error> {
+    let utc = |moment: DateTime| moment.to_zoned(TimeZone::UTC).ok().map(|moment| moment.timestamp());
+    let instant = text.parse::<jiff::Timestamp>().ok();
+    let instant = instant.or_else(|| text.parse().ok().and_then(utc));
+    let instant =
+        instant.or_else(|| text.parse().ok().and_then(|day: Date| utc(day.to_datetime(jiff::civil::Time::MIN))));
+    if let Some(instant) = instant {
+        return Ok(Timestamp::from_microseconds(instant.as_microsecond()));
+    }
+    let seconds = loci_dialects::ttl_seconds("--since", text).map_err(|_| {
+        Error::invalid(
+            "--since",
+            "must be a day (2026-01-31), a moment (2026-01-31T12:00:00Z) or a time ago (90m, 12h, 7d)",
+        )
+    })?;
+    Ok(now.plus_seconds(-i64::try_from(seconds).unwrap_or(i64::MAX)))
+}
+
+fn line(entry: &AuditEntry) -> String {
+    let mut line = format!(
+        "{}  {:10}  {}/{}  {}  {:.1} ms",
+        moment(entry.at),
+        entry.user.as_deref().unwrap_or("anonymous"),
+        entry.dialect,
+        entry.tool,
+        entry.failure.as_ref().map_or("ok", |failure| failure.code.name()),
+        entry.duration_microseconds as f64 / 1e3,
+    );
+    if let Some(results) = entry.results {
+        line += &format!("  {results} results");
+    }
+    if let Some(query) = &entry.query {
+        line += &format!("  {query:?}");
+    }
+    if let Some(message) = entry.failure.as_ref().and_then(|failure| failure.message.as_ref()) {
+        line += &format!("  {message}");
+    }
+    line + "\n"
+}
+
+fn value(number: u64, entry: &AuditEntry) -> Value {
+    let mut metadata = json!({});
+    if let Some(query) = &entry.query {
+        metadata["query"] = json!(query);
+    }
+    if let Some(results) = entry.results {
+        metadata["result_count"] = json!(results);
+    }
+    if let Some(failure) = &entry.failure {
+        metadata["error_code"] = json!(failure.code.name());
+        if let Some(message) = &failure.message {
+            metadata["error"] = json!(message);
+        }
+    }
+    json!({
+        "number": number,
+        "timestamp": moment(entry.at),
+        "space": entry.space.as_str(),
+        "user_id": entry.user,
+        "dialect": entry.dialect,
+        "tool_name": entry.tool,
+        "operation": entry.operation,
+        "status": if entry.failure.is_some() { "error" } else { "success" },
+        "duration_ms": entry.duration_microseconds as f64 / 1e3,
+        "metadata": metadata,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_days_and_times_ago() {
+        let now = Timestamp::from_microseconds(1_767_225_600_000_000);
+        let rows = [
+            ("2025-12-31", Some(-86_400)),
+            ("2025-12-31T23:00:00Z", Some(-3_600)),
+            ("2025-12-31T23:00:00", Some(-3_600)),
+            ("2026-01-01T01:00:00+02:00", Some(-3_600)),
+            ("90m", Some(-5_400)),
+            ("yesterday", None),
+            ("", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(since(text, now).ok(), expected.map(|seconds| now.plus_seconds(seconds)), "{text:?}");
+        }
+    }
+}

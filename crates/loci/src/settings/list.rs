@@ -1,0 +1,363 @@
+//! The list itself. Help texts, `loci config` and the reference page are made from it.
+
+use loci_core::limits::{BUFFERED_MAX, RECALL_RESULTS_MAX, TTL_DAYS_MAX};
+
+use super::{Form, Preset, Setting};
+
+/// Hours in the longest time to live.
+const HOURS_MAX: u64 = 24 * TTL_DAYS_MAX;
+/// Seconds of one request to a language model: three tries fit into the lease of a job.
+const LLM_SECONDS_MAX: u64 = 90;
+/// The largest weight. Only the ratio of weights counts, so this keeps nothing from anyone.
+const WEIGHT_MAX: f64 = 1_000.0;
+
+macro_rules! settings {
+    ($($(#[doc = $doc:literal])+ $name:ident = $setting:expr;)+) => {
+        $($(#[doc = $doc])+ pub const $name: Setting = $setting;)+
+        /// Every setting, in the order of the documentation.
+        pub static SETTINGS: &[Setting] = &[$($name),+];
+    };
+}
+
+settings! {
+    /// Where the data is.
+    DATA = Setting {
+        key: "data",
+        flag: Some("data"),
+        variable: "LOCI_DATA",
+        alias: None,
+        default: Preset::Words("the platform's data folder"),
+        form: Form::Text,
+        meaning: "Folder that holds the memories",
+    };
+    /// How much is logged.
+    LOG = Setting {
+        key: "log",
+        flag: Some("log"),
+        variable: "LOCI_LOG",
+        alias: None,
+        default: Preset::Words("info for `serve`, else warn"),
+        form: Form::Choice(&["error", "warn", "info", "debug", "trace"]),
+        meaning: "How much to log to stderr: error, warn, info, debug or trace",
+    };
+    /// How searches find candidates.
+    SEARCH = Setting {
+        key: "search",
+        flag: Some("search"),
+        variable: "LOCI_SEARCH",
+        alias: None,
+        default: Preset::Text("hybrid"),
+        form: Form::Choice(&["hybrid", "vector", "words"]),
+        meaning: "How to search: hybrid (words and meaning), vector (meaning alone) or words",
+    };
+    /// The address of the HTTP server.
+    BIND = Setting {
+        key: "bind",
+        flag: Some("bind"),
+        variable: "LOCI_BIND",
+        alias: None,
+        default: Preset::Text("127.0.0.1:7821"),
+        form: Form::Text,
+        meaning: "Address and port of the HTTP server; port 0 takes a free one",
+    };
+    /// Web pages that may call.
+    ALLOWED_ORIGINS = Setting {
+        key: "allowed_origins",
+        flag: None,
+        variable: "LOCI_ALLOWED_ORIGINS",
+        alias: None,
+        default: Preset::Text(""),
+        form: Form::List,
+        meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port",
+    };
+    /// Names of this server.
+    ALLOWED_HOSTS = Setting {
+        key: "allowed_hosts",
+        flag: None,
+        variable: "LOCI_ALLOWED_HOSTS",
+        alias: None,
+        default: Preset::Text(""),
+        form: Form::List,
+        meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org",
+    };
+    /// Which kind of model.
+    EMBEDDING_PROVIDER = Setting {
+        key: "embedding.provider",
+        flag: None,
+        variable: "LOCI_EMBEDDING_PROVIDER",
+        alias: None,
+        default: Preset::Text("bundled"),
+        form: Form::Choice(&["bundled", "folder", "http", "none"]),
+        meaning: "Where the embedding model is: bundled (in the binary), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone)",
+    };
+    /// A model on disk.
+    EMBEDDING_MODEL_FOLDER = Setting {
+        key: "embedding.model_folder",
+        flag: None,
+        variable: "LOCI_EMBEDDING_MODEL_FOLDER",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Text,
+        meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
+    };
+    /// A model behind an endpoint.
+    EMBEDDING_URL = Setting {
+        key: "embedding.url",
+        flag: None,
+        variable: "LOCI_EMBEDDING_URL",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Text,
+        meaning: "Base URL of an OpenAI-compatible endpoint, such as http://localhost:11434/v1, for the provider http",
+    };
+    /// Its name there.
+    EMBEDDING_MODEL = Setting {
+        key: "embedding.model",
+        flag: None,
+        variable: "LOCI_EMBEDDING_MODEL",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Text,
+        meaning: "Name of the model at that endpoint",
+    };
+    /// The key for it.
+    EMBEDDING_API_KEY = Setting {
+        key: "embedding.api_key",
+        flag: None,
+        variable: "LOCI_EMBEDDING_API_KEY",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Secret,
+        meaning: "Key for that endpoint, sent as a bearer token; never shown",
+    };
+    /// Patience with it.
+    EMBEDDING_TIMEOUT_SECONDS = Setting {
+        key: "embedding.timeout_seconds",
+        flag: None,
+        variable: "LOCI_EMBEDDING_TIMEOUT_SECONDS",
+        alias: None,
+        default: Preset::Text("10"),
+        form: Form::Seconds,
+        meaning: "Seconds that one request to that endpoint may take",
+    };
+    /// How long messages are kept.
+    MESSAGE_TTL_HOURS = Setting {
+        key: "conversation.message_ttl_hours",
+        flag: None,
+        variable: "LOCI_CONVERSATION_MESSAGE_TTL_HOURS",
+        alias: Some("STM_TTL_HOURS"),
+        default: Preset::Text("24"),
+        form: Form::Whole { min: 1, max: HOURS_MAX },
+        meaning: "Hours that a message of a conversation is kept (its short-term memory)",
+    };
+    /// How many results one search may have.
+    RESULTS_MAX = Setting {
+        key: "conversation.results_max",
+        flag: None,
+        variable: "LOCI_CONVERSATION_RESULTS_MAX",
+        alias: Some("MAX_RESULTS_PER_QUERY"),
+        default: Preset::Text("100"),
+        form: Form::Whole { min: 1, max: RECALL_RESULTS_MAX as u64 },
+        meaning: "Results of one search by the memory-mcp tools; a larger limit clamps to it",
+    };
+    /// How long soft deletion can be undone by hand.
+    PURGE_DAYS = Setting {
+        key: "conversation.purge_days",
+        flag: None,
+        variable: "LOCI_CONVERSATION_PURGE_DAYS",
+        alias: Some("SOFT_DELETE_PURGE_DAYS"),
+        default: Preset::Text("30"),
+        form: Form::Whole { min: 1, max: TTL_DAYS_MAX },
+        meaning: "Days after which softly deleted memories are removed for good",
+    };
+    /// How near a cached question must be.
+    CACHE_SIMILARITY_THRESHOLD = Setting {
+        key: "cache.similarity_threshold",
+        flag: None,
+        variable: "LOCI_CACHE_SIMILARITY_THRESHOLD",
+        alias: Some("CACHE_SIMILARITY_THRESHOLD"),
+        default: Preset::Text("0.95"),
+        form: Form::Number { max: 1.0 },
+        meaning: "Lowest similarity of a cached question that counts as the same, on the scale (1 + cosine) / 2",
+    };
+    /// How long answers are cached.
+    CACHE_TTL_SECONDS = Setting {
+        key: "cache.ttl_seconds",
+        flag: None,
+        variable: "LOCI_CACHE_TTL_SECONDS",
+        alias: Some("CACHE_TTL_SECONDS"),
+        default: Preset::Text("3600"),
+        form: Form::Seconds,
+        meaning: "Seconds that a cached answer is kept",
+    };
+    /// What a place by meaning counts.
+    FUSION_VECTOR_WEIGHT = Setting {
+        key: "fusion.vector_weight",
+        flag: None,
+        variable: "LOCI_FUSION_VECTOR_WEIGHT",
+        alias: Some("RRF_VECTOR_WEIGHT"),
+        default: Preset::Text("1.0"),
+        form: Form::Number { max: WEIGHT_MAX },
+        meaning: "Weight of the search by meaning in `hybrid_search`",
+    };
+    /// What a place by words counts.
+    FUSION_TEXT_WEIGHT = Setting {
+        key: "fusion.text_weight",
+        flag: None,
+        variable: "LOCI_FUSION_TEXT_WEIGHT",
+        alias: Some("RRF_TEXT_WEIGHT"),
+        default: Preset::Text("0.7"),
+        form: Form::Number { max: WEIGHT_MAX },
+        meaning: "Weight of the search by words in `hybrid_search`",
+    };
+    /// What recency counts.
+    RANKING_RECENCY = Setting {
+        key: "ranking.recency_weight",
+        flag: None,
+        variable: "LOCI_RANKING_RECENCY_WEIGHT",
+        alias: None,
+        default: Preset::Text("0.2"),
+        form: Form::Number { max: WEIGHT_MAX },
+        meaning: "Weight of recency in `recall_memory`",
+    };
+    /// What importance counts.
+    RANKING_IMPORTANCE = Setting {
+        key: "ranking.importance_weight",
+        flag: None,
+        variable: "LOCI_RANKING_IMPORTANCE_WEIGHT",
+        alias: None,
+        default: Preset::Text("0.3"),
+        form: Form::Number { max: WEIGHT_MAX },
+        meaning: "Weight of importance and earlier accesses in `recall_memory`",
+    };
+    /// What relevance counts.
+    RANKING_RELEVANCE = Setting {
+        key: "ranking.relevance_weight",
+        flag: None,
+        variable: "LOCI_RANKING_RELEVANCE_WEIGHT",
+        alias: None,
+        default: Preset::Text("0.5"),
+        form: Form::Number { max: WEIGHT_MAX },
+        meaning: "Weight of relevance in `recall_memory`",
+    };
+    /// How fast recency fades.
+    RANKING_DECAY_DAYS = Setting {
+        key: "ranking.decay_days",
+        flag: None,
+        variable: "LOCI_RANKING_DECAY_DAYS",
+        alias: None,
+        default: Preset::Text("30"),
+        form: Form::Whole { min: 1, max: TTL_DAYS_MAX },
+        meaning: "Days in which recency falls to 1/e (37 %) in `recall_memory`",
+    };
+    /// The web search service.
+    WEB_SEARCH_URL = Setting {
+        key: "web_search.url",
+        flag: None,
+        variable: "LOCI_WEB_SEARCH_URL",
+        alias: Some("TAVILY_BASE_URL"),
+        default: Preset::Text("https://api.tavily.com"),
+        form: Form::Text,
+        meaning: "Base URL of the Tavily API, or of a proxy for it",
+    };
+    /// The key for it.
+    WEB_SEARCH_API_KEY = Setting {
+        key: "web_search.api_key",
+        flag: None,
+        variable: "LOCI_WEB_SEARCH_API_KEY",
+        alias: Some("TAVILY_API_KEY"),
+        default: Preset::Unset,
+        form: Form::Secret,
+        meaning: "Key for that API; without it `search_web` says that it is not available; never shown",
+    };
+    /// A language model.
+    LLM_URL = Setting {
+        key: "llm.url",
+        flag: None,
+        variable: "LOCI_LLM_URL",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Text,
+        meaning: "Base URL of an OpenAI-compatible endpoint whose model judges new memories, such as http://localhost:11434/v1; without it local rules do",
+    };
+    /// Its name there.
+    LLM_MODEL = Setting {
+        key: "llm.model",
+        flag: None,
+        variable: "LOCI_LLM_MODEL",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Text,
+        meaning: "Name of the model at that endpoint",
+    };
+    /// The key for it.
+    LLM_API_KEY = Setting {
+        key: "llm.api_key",
+        flag: None,
+        variable: "LOCI_LLM_API_KEY",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Secret,
+        meaning: "Key for that endpoint, sent as a bearer token; never shown",
+    };
+    /// Patience with it.
+    LLM_TIMEOUT_SECONDS = Setting {
+        key: "llm.timeout_seconds",
+        flag: None,
+        variable: "LOCI_LLM_TIMEOUT_SECONDS",
+        alias: None,
+        default: Preset::Text("30"),
+        form: Form::Whole { min: 1, max: LLM_SECONDS_MAX },
+        meaning: "Seconds that one request to that endpoint may take, at most 90",
+    };
+    /// How long the audit log reaches back.
+    AUDIT_RETENTION_DAYS = Setting {
+        key: "audit.retention_days",
+        flag: None,
+        variable: "LOCI_AUDIT_RETENTION_DAYS",
+        alias: None,
+        default: Preset::Text("90"),
+        form: Form::Whole { min: 1, max: TTL_DAYS_MAX },
+        meaning: "Days that an entry of the audit log is kept",
+    };
+    /// How long entries wait.
+    AUDIT_FLUSH_SECONDS = Setting {
+        key: "audit.flush_seconds",
+        flag: None,
+        variable: "LOCI_AUDIT_FLUSH_SECONDS",
+        alias: None,
+        default: Preset::Text("2"),
+        form: Form::Seconds,
+        meaning: "Seconds after which entries of the audit log and access counts are written",
+    };
+    /// How many entries wait.
+    AUDIT_FLUSH_ENTRIES = Setting {
+        key: "audit.flush_entries",
+        flag: None,
+        variable: "LOCI_AUDIT_FLUSH_ENTRIES",
+        alias: None,
+        default: Preset::Text("100"),
+        form: Form::Whole { min: 1, max: BUFFERED_MAX as u64 },
+        meaning: "Entries of the audit log that are written without waiting for their time",
+    };
+    /// The rhythm of background work.
+    MAINTENANCE_SECONDS = Setting {
+        key: "maintenance_seconds",
+        flag: None,
+        variable: "LOCI_MAINTENANCE_SECONDS",
+        alias: None,
+        default: Preset::Text("60"),
+        form: Form::Seconds,
+        meaning: "Seconds between two rounds in which `serve` and `mcp` remove expired memories and embed pending ones",
+    };
+    /// Patience with other processes.
+    BUSY_TIMEOUT_SECONDS = Setting {
+        key: "busy_timeout_seconds",
+        flag: None,
+        variable: "LOCI_BUSY_TIMEOUT_SECONDS",
+        alias: None,
+        default: Preset::Text("10"),
+        form: Form::Seconds,
+        meaning: "Seconds that a write waits for other processes that write to the same data",
+    };
+}
