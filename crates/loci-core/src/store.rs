@@ -204,6 +204,13 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// `unavailable` if the store cannot be read.
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates>;
 
+    /// The vectors of a memory's passages, in order; none if the memory is gone, or if a passage has no
+    /// vector of `model`.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>>;
+
     /// Memories of any space that have a passage without a vector of `model`, at most `limit`.
     ///
     /// # Errors

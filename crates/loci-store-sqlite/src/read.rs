@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{CensusRow, EnrichmentStatus, Filter, Memory, MemoryId, ModelId, Page, Space, Tally, Tier, Timestamp};
+use loci_core::{
+    CensusRow, EnrichmentStatus, Filter, Memory, MemoryId, ModelId, Page, Space, Tally, Tier, Timestamp, Vector,
+};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
+use crate::codec::decode_vector;
 use crate::failure::{Result, damaged};
 use crate::filter_sql::Conditions;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_id, read_space, read_whole};
@@ -130,6 +133,27 @@ pub(crate) fn census(connection: &Connection, space: &Space, owner: &str, now: T
     }
     census.sort_unstable();
     Ok(census)
+}
+
+pub(crate) fn vectors(connection: &Connection, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
+    let sql = format!(
+        "SELECT p.scale, p.vector, o.fingerprint IS ?3 FROM memory AS m \
+         JOIN passage AS p ON p.row BETWEEN m.row << {POSITION_BITS} AND (m.row + 1 << {POSITION_BITS}) - 1 \
+         LEFT JOIN model AS o ON o.row = p.model \
+         WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL ORDER BY p.row"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([space.as_str(), id.as_str(), model.as_str()])?;
+    let mut vectors = Vec::new();
+    while let Some(row) = rows.next()? {
+        if !row.get::<_, bool>(2)? {
+            return Ok(Vec::new());
+        }
+        let mut values = Vec::new();
+        decode_vector(row.get_ref(1)?.as_blob().map_err(|_| damaged())?, &mut values);
+        vectors.push(Vector { model: model.clone(), scale: row.get::<_, f64>(0)? as f32, values });
+    }
+    Ok(vectors)
 }
 
 pub(crate) fn without_vector(connection: &Connection, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {

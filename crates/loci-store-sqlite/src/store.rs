@@ -3,7 +3,7 @@ use std::path::Path;
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
     DecisionStore, FailedJob, Filter, Job, JobCounts, JobStore, Memory, MemoryId, ModelId, Page, QueryVector, Result,
-    Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Wiped,
+    Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Vector, Wiped,
 };
 
 use crate::cache::Cache;
@@ -63,6 +63,10 @@ impl Store for SqliteStore {
 
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates> {
         self.cache.search(|index| index.candidates(query))
+    }
+
+    fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
+        self.readers.read(|connection| read::vectors(connection, space, id, model))
     }
 
     fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {

@@ -281,6 +281,13 @@ impl Store for NaiveStore {
         Ok(naive_search::candidates(&self.state(), query))
     }
 
+    fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
+        let state = self.state();
+        let found = state.shown().find(|record| record.memory.space == *space && record.memory.id == *id);
+        let vector = |passage: &Passage| passage.vector.clone().filter(|vector| vector.model == *model);
+        Ok(found.and_then(|record| record.passages.iter().map(vector).collect()).unwrap_or_default())
+    }
+
     fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
         let state = self.state();
         let lacks = |passage: &Passage| passage.vector.as_ref().is_none_or(|vector| vector.model != *model);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use loci_core::{
     Batch, Change, Enrichment, EnrichmentStatus, ErrorCode, Expect, Filter, Job, JobOutcome, Link, Memory, MemoryId,
-    Passage, QueryVector, Reader, Relation, Result, Superseded, Tier, limits,
+    Passage, QueryVector, Reader, Relation, Result, Superseded, Tier, Vector, limits,
 };
 use loci_search::analysis::term_counts;
 use uuid::Uuid;
@@ -149,13 +149,7 @@ impl Engine {
     /// Those of the model.
     fn read(&self, memory: &Memory) -> Result<Reading> {
         let mut passages = Engine::passages(&memory.content, &memory.tags);
-        let vectors = if self.search_mode == SearchMode::Words {
-            Vec::new()
-        } else {
-            // The beginning of a long text is enough to compare it; maintenance embeds the rest.
-            let embedded = passages.len().min(PASSAGES_EMBEDDED_AT_ONCE_MAX);
-            self.embed(&memory.content, &mut passages[..embedded])?
-        };
+        let vectors = self.vectors_of(memory, &mut passages)?;
         let enrichment = self.judge(&memory.content);
         let known: HashSet<&str> =
             passages.iter().flat_map(|passage| &passage.terms).map(|term| term.text.as_str()).collect();
@@ -168,6 +162,29 @@ impl Engine {
             }
         }
         Ok(Reading { enrichment, passages, vectors, has_new_terms })
+    }
+
+    /// The vectors of the first passages: those that are stored, or else new ones. The beginning of a
+    /// long text is enough to compare it; maintenance embeds the rest.
+    fn vectors_of(&self, memory: &Memory, passages: &mut [Passage]) -> Result<Vec<QueryVector>> {
+        let compared = passages.len().min(PASSAGES_EMBEDDED_AT_ONCE_MAX);
+        if self.search_mode == SearchMode::Words {
+            return Ok(Vec::new());
+        }
+        let model = self.embedder.model();
+        let stored = self.store.vectors(&memory.space, &memory.id, model)?;
+        if stored.len() != passages.len() {
+            return self.embed(&memory.content, &mut passages[..compared]);
+        }
+        let exact = |vector: &Vector| {
+            let values = vector.values.iter().map(|value| f32::from(*value) * vector.scale).collect();
+            QueryVector { model: model.clone(), values }
+        };
+        let vectors = stored[..compared].iter().map(exact).collect();
+        for (passage, vector) in passages.iter_mut().zip(stored) {
+            passage.vector = Some(vector);
+        }
+        Ok(vectors)
     }
 
     /// The enricher's judgement; that of the rules where it has none.

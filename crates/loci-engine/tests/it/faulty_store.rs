@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
     DecisionStore, FailedJob, Filter, Job, JobCounts, JobStore, Memory, MemoryId, ModelId, Page, QueryVector, Result,
-    Space, Store, StoreSize, Sweep, Tally, Timestamp, Touch, Wiped,
+    Space, Store, StoreSize, Sweep, Tally, Timestamp, Touch, Vector, Wiped,
 };
 use loci_testkit::NaiveStore;
 
@@ -48,6 +48,7 @@ impl Store for FaultyStore {
         list(filter: &Filter, page: Page) -> Vec<Memory>;
         tally(filter: &Filter) -> Vec<Tally>;
         candidates(query: &CandidateQuery<'_>) -> Candidates;
+        vectors(space: &Space, id: &MemoryId, model: &ModelId) -> Vec<Vector>;
         without_vector(model: &ModelId, limit: usize) -> Vec<(Space, MemoryId)>;
         soft_delete(filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize;
         thread_end(space: &Space, owner: &str, thread: &str) -> u64;

@@ -94,6 +94,7 @@ promises! {
         ties_break_by_id_and_by_position,
         a_query_of_nothing_finds_nothing,
         every_write_is_found_by_the_next_search,
+        vectors_come_back_whole_or_not_at_all,
         memories_without_a_vector_are_named;
     conversations:
         the_fields_of_conversations_come_back,

@@ -6,7 +6,7 @@ use loci_core::{
     Candidate, CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Passage, Place, QueryVector, Visibility,
 };
 
-use super::examples::{delete, filter, memory, passage, put, reader, replace, vector, with_vector, words};
+use super::examples::{NOW, delete, filter, memory, passage, put, reader, replace, space, vector, with_vector, words};
 use super::{MakeStore, StoreAndTokens};
 
 fn candidates(
@@ -160,6 +160,25 @@ pub(super) fn every_write_is_found_by_the_next_search(make: MakeStore<'_>) {
     assert_eq!(search(&*store, &filter(), &["changed"]), ["07"]);
     store.commit(delete(&changed)).expect("the commit succeeds");
     assert_eq!(search(&*store, &filter(), &["all"]).len(), 49);
+}
+
+pub(super) fn vectors_come_back_whole_or_not_at_all(make: MakeStore<'_>) {
+    let store = make();
+    let both = [&[1, -2][..], &[3, 127]].map(|values| with_vector(passage("x"), values));
+    add(&*store, "read", both.to_vec());
+    add(&*store, "half", vec![both[0].clone(), passage("x")]);
+    add(&*store, "gone", both.to_vec());
+    let filter = filter();
+    store.soft_delete(&filter, Some(&MemoryId::new("gone")), NOW, 1).expect("the memory is deleted");
+    let of = |id: &str, model: &str| {
+        store.vectors(&filter.space, &MemoryId::new(id), &ModelId::new(model)).expect("the store can be read")
+    };
+    assert_eq!(of("read", "test"), both.map(|passage| passage.vector.expect("it has one")));
+    for (id, model) in [("read", "foreign"), ("half", "test"), ("gone", "test"), ("never", "test")] {
+        assert_eq!(of(id, model), [], "{id} {model}");
+    }
+    let elsewhere = store.vectors(&space("other"), &MemoryId::new("read"), &ModelId::new("test"));
+    assert_eq!(elsewhere, Ok(Vec::new()));
 }
 
 pub(super) fn memories_without_a_vector_are_named(make: MakeStore<'_>) {

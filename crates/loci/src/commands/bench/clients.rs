@@ -7,7 +7,7 @@ use loci_core::{Caller, MemoryId, Principal, Scope, Scopes, Space, Visibility};
 use loci_engine::{Conversation, Engine, Message, Remember, Role};
 use serde_json::{Value, json};
 
-use super::corpus::{Random, memory};
+use super::corpus::{Random, memory, question, sentence};
 use super::http::{HttpClient, Server};
 use super::speed::{engine, milliseconds, side_by_side};
 use crate::exit::{Exit, Failure};
@@ -17,10 +17,6 @@ use crate::output::{Output, note};
 const CLIENTS: usize = 16;
 /// Every so many calls, one stores; the others recall.
 const CALLS_PER_STORE: usize = 5;
-/// Words of a query.
-const QUERY_WORDS: usize = 6;
-/// Words of a message.
-const MESSAGE_WORDS: usize = 40;
 /// Users of the large store of which one is looked at and wiped.
 const USERS: usize = 1_000;
 /// Users of the small one.
@@ -68,7 +64,8 @@ fn fill(engine: &Engine, memories: usize) -> Result<(), Failure> {
     side_by_side(CLIENTS, |number| {
         let mut random = Random(number as u64);
         (number..memories).step_by(CLIENTS).try_for_each(|_| {
-            let request = Remember { visibility: Visibility::Private, ..memory(&mut random) };
+            let request =
+                Remember { content: sentence(&mut random), visibility: Visibility::Private, ..memory(&mut random) };
             engine.remember(&user(number), request).map(|_| ())
         })
     })
@@ -128,7 +125,7 @@ fn traffic(data: &Path, calls: usize) -> Result<Traffic, Failure> {
     let broken = |error: std::io::Error| Failure::new(Exit::Failure, error.to_string());
     let server = Server::start(data).map_err(broken)?;
     // The index and the model are loaded by the first calls, which are not measured.
-    let warm_up = json!({"user_id": "user-0", "query": Random(0).words(QUERY_WORDS)});
+    let warm_up = json!({"user_id": "user-0", "query": question(&mut Random(0))});
     HttpClient::connect(&server.address)
         .and_then(|mut client| client.call("memory-mcp", "recall_memory", &warm_up))
         .map_err(broken)?;
@@ -156,10 +153,10 @@ fn one_client(address: &str, number: usize, calls: usize) -> Traffic {
     for call in 0..calls {
         let stores = call % CALLS_PER_STORE == number % CALLS_PER_STORE;
         let (tool, arguments) = if stores {
-            let message = json!({"role": "human", "content": random.words(MESSAGE_WORDS)});
+            let message = json!({"role": "human", "content": sentence(&mut random)});
             ("store_memory", json!({"user_id": user, "conversation_id": "bench", "messages": [message]}))
         } else {
-            ("recall_memory", json!({"user_id": user, "query": random.words(QUERY_WORDS)}))
+            ("recall_memory", json!({"user_id": user, "query": question(&mut random)}))
         };
         let begin = Instant::now();
         let reply = client.call("memory-mcp", tool, &arguments);
@@ -198,7 +195,7 @@ fn one_user(data: &Path, users: usize) -> Result<[f64; 2], Failure> {
 
 /// Messages of one user. Those of an assistant, which leave no work to the background.
 fn converse(engine: &Engine, number: usize, random: &mut Random) -> Result<(), loci_core::Error> {
-    let message = |_| Message { role: Role::Assistant, content: random.words(MESSAGE_WORDS), tags: Vec::new() };
+    let message = |_| Message { role: Role::Assistant, content: sentence(random), tags: Vec::new() };
     let messages = (0..MESSAGES_EACH).map(message).collect();
     let counter = std::cell::Cell::new(0);
     let mint = || {

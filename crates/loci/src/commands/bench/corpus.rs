@@ -50,6 +50,43 @@ impl Random {
     }
 }
 
+/// What a person may say: common words around names and numbers of its own.
+pub fn sentence(random: &mut Random) -> String {
+    const SHAPES: [&str; 8] = [
+        "We decided to move the # of # to # after the meeting on day #, because the old one was too slow.",
+        "I prefer # over # for every new project, and my colleague # agrees with that.",
+        "My sister # moved to # in the year #, and she works there as a teacher for #.",
+        "The password for # is kept by #, who can be asked on the phone at number #.",
+        "Remember that # must be restarted with # whenever # has changed its configuration file.",
+        "Yesterday # told me that the release of # is late by # days, so the customers have to wait.",
+        "The database of # runs on the server called #, which has # cores and belongs to #.",
+        "On weekends I like to go to # with #, have a coffee and read a book about #.",
+    ];
+    let shape = SHAPES[(random.next() % SHAPES.len() as u64) as usize];
+    filled(shape, random)
+}
+
+/// What that person may ask later.
+pub fn question(random: &mut Random) -> String {
+    const SHAPES: [&str; 4] = [
+        "What did we decide about # and #?",
+        "Where does the sister # live?",
+        "Who keeps the password for #?",
+        "When is the release of # and why is it late?",
+    ];
+    let shape = SHAPES[(random.next() % SHAPES.len() as u64) as usize];
+    filled(shape, random)
+}
+
+fn filled(shape: &str, random: &mut Random) -> String {
+    let mut text = String::new();
+    for part in shape.split_inclusive('#') {
+        let Some(part) = part.strip_suffix('#') else { return text + part };
+        text = text + part + &random.word();
+    }
+    text
+}
+
 /// A memory to store.
 pub fn memory(random: &mut Random) -> Remember {
     Remember {
