@@ -5,9 +5,10 @@ import contextlib
 import json
 import re
 import signal
+import subprocess
 import unittest
 
-from support import ERAS, AsyncTestCase, Server, configuration, data_folder, run, service, stdio_client, value
+from support import ERAS, LOCI, AsyncTestCase, Server, configuration, data_folder, environment, run, service, stdio_client, value
 
 TOOLS = [
     "store_memory",
@@ -204,6 +205,24 @@ class MemoryMcp(AsyncTestCase):
                 self.assertNotIn(secret, json.dumps(entries))
             for flags, count in [(["--user", "bob"], 1), (["--tool", "recall_memory"], 2), (["--since", "1h"], 5), (["--limit", "2"], 2)]:
                 self.assertEqual(len(json.loads(run(data, "audit", "--json", *flags).stdout)), count, flags)
+
+    def test_a_signal_loses_no_note(self):
+        for name in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(name.name), data_folder() as data:
+                command = [LOCI, "mcp", "memory-mcp"]
+                pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+                with subprocess.Popen(command, env=environment(data), **pipes) as process:
+                    info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+                    call = {"name": "memory_health", "arguments": {"user_id": "ann"}}
+                    for number, (method, params) in enumerate([("initialize", info), ("tools/call", call)]):
+                        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+                        process.stdin.write(json.dumps(message) + "\n")
+                        process.stdin.flush()
+                        self.assertEqual(json.loads(process.stdout.readline())["id"], number)
+                    process.send_signal(name)
+                    self.assertEqual(process.wait(timeout=20), 0)
+                entries = json.loads(run(data, "audit", "--json").stdout)
+                self.assertEqual([entry["tool_name"] for entry in entries], ["memory_health"])
 
     async def test_what_was_stored_before_a_kill_is_enriched_after_it(self):
         with data_folder() as data:

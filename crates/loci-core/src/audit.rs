@@ -9,8 +9,11 @@ pub struct AuditEntry {
     pub space: Space,
     /// When the call began.
     pub at: Timestamp,
-    /// Who made it; none for an anonymous caller.
+    /// For whom it was made: who called, or the user whom an argument named; none for an anonymous
+    /// caller.
     pub user: Option<String>,
+    /// Who called, if that was somebody else than the user.
+    pub caller: Option<String>,
     /// The tool set that it came through.
     pub dialect: String,
     /// The tool.
@@ -32,7 +35,7 @@ pub struct AuditEntry {
 pub struct AuditFailure {
     /// The kind.
     pub code: ErrorCode,
-    /// The message, unless it could quote what the caller sent.
+    /// The message; where it could quote what the caller sent, the name of the argument alone.
     pub message: Option<String>,
 }
 

@@ -54,9 +54,10 @@ pub trait CacheStore: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn cached_queries(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<(MemoryId, String)>>;
 
-    /// Removes those of the owner's entries that have these ids, expired or not; returns how many.
+    /// Removes those of the owner's entries that have these ids, expired or not; returns how many. Others
+    /// may write in between.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written.
+    /// `unavailable` if the store cannot be written. What was removed until then stays removed.
     fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64>;
 }

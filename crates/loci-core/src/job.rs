@@ -14,7 +14,7 @@ pub struct Job {
     pub space: Space,
     /// The memory that it is about.
     pub memory: MemoryId,
-    /// How often it was leased, this time included.
+    /// How often it was leased, this time included, and not [released](JobOutcome::Release).
     pub attempts: u32,
     /// Names the lease.
     pub lease: String,
@@ -32,6 +32,9 @@ pub enum JobOutcome {
         /// What went wrong, for people; no contents.
         problem: String,
     },
+    /// It was not tried: it is back in the queue as it was before the lease, hence due at once, and
+    /// this attempt does not count.
+    Release,
     /// It is parked for people to look at.
     Failed {
         /// What went wrong, for people; no contents.

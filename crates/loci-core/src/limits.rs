@@ -33,6 +33,9 @@ pub const REQUEST_NESTING_MAX: usize = 128;
 pub const BATCH_REQUESTS_MAX: usize = 64;
 /// Calls that one process works on at a time; further ones wait.
 pub const CALLS_IN_FLIGHT_MAX: usize = 64;
+/// Calls of one process that wait for services of others at a time; further ones wait, and apart
+/// from those that need the store alone.
+pub const OUTSIDE_CALLS_IN_FLIGHT_MAX: usize = 64;
 /// Values in one answer to a completion request (a limit of the protocol).
 pub const COMPLETION_VALUES_MAX: usize = 100;
 /// Tokens that the bootstrap of one session should not exceed. Going over warns, never cuts.

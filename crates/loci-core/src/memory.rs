@@ -183,6 +183,14 @@ pub struct Access {
     pub last: Option<Timestamp>,
 }
 
+impl Access {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Access) -> Access {
+        Access { count: self.count.saturating_add(other.count), last: self.last.max(other.last) }
+    }
+}
+
 /// When a memory reaches an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Delivery {

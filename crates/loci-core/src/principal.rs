@@ -103,9 +103,11 @@ impl Caller {
     /// `forbidden` if it is somebody else's name.
     pub fn acting_for(&self, argument: &str, user: &str) -> Result<Caller> {
         let Principal { subject, scopes } = &self.principal;
-        if !scopes.allow(Scope::Admin) && subject.as_deref().is_some_and(|subject| subject != user) {
+        if !scopes.allow(Scope::Admin)
+            && let Some(subject) = subject.as_ref().filter(|subject| *subject != user)
+        {
             let message = format!(
-                "`{argument}` must be the name that your token was made for; only a token with the scope `admin` acts for others"
+                "`{argument}` must be `{subject}`, whom your token was made for; only a token with the scope `admin` acts for others"
             );
             return Err(Error::new(ErrorCode::Forbidden, message));
         }

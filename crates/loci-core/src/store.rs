@@ -222,7 +222,7 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// enrichment is pending. Long-term ones first, so that what was made from messages and passes
     /// as well is counted before it would go with them. No read shows a softly deleted memory, its
     /// job is gone at once, a later sweep removes it, and its id stays taken until then. Returns how
-    /// many passed; durable when it returns.
+    /// many passed, fewer than `limit` only if no more did; durable when it returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
@@ -277,8 +277,10 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// `unavailable` if the store cannot be read.
     fn needs_sweep(&self, sweep: &Sweep) -> Result<bool>;
 
-    /// Removes for good at most `limit` things in all, each kind in the order of its moment, a memory
-    /// with its job; returns how many. One short transaction.
+    /// Removes for good what has had its time, each kind in the order of its moment, a memory with its
+    /// job. Returns in how many steps, at most `limit`: each removes one thing, or a part of a large
+    /// memory, which is softly deleted with the first part, or trims what the store notes for itself.
+    /// One short transaction, which may end before the limit: nothing is left after 0 alone.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.

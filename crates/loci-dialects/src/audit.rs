@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use loci_core::{AuditEntry, AuditFailure, ErrorCode, Result, limits};
+use loci_core::{AuditEntry, AuditFailure, Caller, ErrorCode, Result, limits};
 use loci_engine::Engine;
 use serde_json::Value;
 
@@ -11,20 +11,24 @@ use crate::{Context, Dialect, Reply, Tool};
 /// The operation that removes everything of a user.
 pub const WIPE: &str = "admin:wipe";
 
-/// A call under way.
-pub struct BegunCall {
-    entry: AuditEntry,
+/// A call under way. Dropped without an end, which is what a panic does, it is noted as a fault.
+pub struct BegunCall<'a> {
+    engine: &'a Engine,
+    /// None when it is noted.
+    entry: Option<AuditEntry>,
     begun: Instant,
 }
 
-impl BegunCall {
-    /// A call that begins now. It is noted under the caller of the context: whoever acts.
-    pub fn of(dialect: &Dialect, tool: &Tool, context: Context<'_>, arguments: &Value) -> Self {
+impl<'a> BegunCall<'a> {
+    /// A call that begins now. It is noted under the caller of the context, for whom `caller` acts.
+    pub fn of(dialect: &Dialect, tool: &Tool, caller: &Caller, context: Context<'a>, arguments: &Value) -> Self {
+        let user = &context.caller.principal.subject;
         let query = arguments.get("query").and_then(Value::as_str);
         let entry = AuditEntry {
             space: context.caller.space.clone(),
             at: context.engine.now(),
-            user: context.caller.principal.subject.clone(),
+            user: user.clone(),
+            caller: caller.principal.subject.clone().filter(|subject| user.as_ref() != Some(subject)),
             dialect: dialect.name.to_owned(),
             tool: tool.name.to_owned(),
             operation: tool.operation.to_owned(),
@@ -33,31 +37,50 @@ impl BegunCall {
             results: None,
             failure: None,
         };
-        BegunCall { entry, begun: Instant::now() }
+        BegunCall { engine: context.engine, entry: Some(entry), begun: Instant::now() }
     }
 
     /// Notes how it ended.
-    pub fn end(self, engine: &Engine, outcome: &Result<Reply>) {
+    pub fn end(mut self, outcome: &Result<Reply>) {
+        let Some(mut entry) = self.entry.take() else { return };
         // A wipe takes along what was noted of the user before it, but not the note of itself.
-        let is_wipe = self.entry.operation == WIPE && outcome.is_ok();
-        let duration_microseconds = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let entry = AuditEntry {
-            at: if is_wipe { engine.now() } else { self.entry.at },
-            duration_microseconds,
-            results: outcome.as_ref().ok().and_then(|reply| results(&reply.structured)),
-            failure: outcome.as_ref().err().map(|error| AuditFailure {
-                code: error.code,
-                // It may quote an argument.
-                message: (error.code != ErrorCode::InvalidArgument).then(|| error.message.clone()),
-            }),
-            ..self.entry
-        };
-        engine.audit(entry);
+        if entry.operation == WIPE && outcome.is_ok() {
+            entry.at = self.engine.now();
+        }
+        entry.results = outcome.as_ref().ok().and_then(|reply| results(&reply.structured));
+        entry.failure = outcome.as_ref().err().map(|error| AuditFailure {
+            code: error.code,
+            message: match error.code {
+                // It may quote what was sent: the name of the argument must do.
+                ErrorCode::InvalidArgument => error.message.split('`').nth(1).map(|name| format!("`{name}`")),
+                _ => Some(error.message.clone()),
+            },
+        });
+        self.note(entry);
+    }
+
+    fn note(&self, mut entry: AuditEntry) {
+        entry.duration_microseconds = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.engine.audit(entry);
     }
 }
 
-/// How many results a reply has: the length of its array, or its `count`.
+impl Drop for BegunCall<'_> {
+    fn drop(&mut self) {
+        if let Some(mut entry) = self.entry.take() {
+            entry.failure = Some(AuditFailure { code: ErrorCode::Internal, message: None });
+            self.note(entry);
+        }
+    }
+}
+
+/// How many things a reply is about: the length of its array, a count, or 1 and 0 for yes and no.
 fn results(structured: &Value) -> Option<u64> {
+    const COUNTS: [&str; 6] = ["count", "deleted_count", "memories_deleted", "total_memories", "cache_hit", "found"];
     let list = structured.as_array().or_else(|| structured.get("results")?.as_array());
-    list.map(|list| list.len() as u64).or_else(|| structured.get("count")?.as_u64())
+    let counted = || {
+        let value = COUNTS.iter().find_map(|name| structured.get(name))?;
+        value.as_u64().or_else(|| value.as_bool().map(u64::from))
+    };
+    list.map(|list| list.len() as u64).or_else(counted)
 }

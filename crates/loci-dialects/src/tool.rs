@@ -39,11 +39,20 @@ impl Reply {
         Reply { text: structured.to_string(), structured, notice: None }
     }
 
-    /// The reply with a notice, which the text says first: some hosts forward only the text.
+    /// The reply with a notice, which the text says too: some hosts forward only the text. An object
+    /// gets it as the key `notice`, so that a text which was its JSON still is; before any other
+    /// text it stands in a line of its own.
     #[must_use]
     pub fn with_notice(mut self, notice: Option<String>) -> Self {
         if let Some(notice) = &notice {
-            self.text = format!("Note: {notice}.\n{}", self.text);
+            let json = self.structured.to_string();
+            match self.structured.as_object_mut().filter(|_| self.text == json) {
+                Some(object) => {
+                    object.insert("notice".to_owned(), json!(notice));
+                    self.text = self.structured.to_string();
+                }
+                None => self.text = format!("Note: {notice}.\n{}", self.text),
+            }
         }
         self.notice = notice;
         self
@@ -233,10 +242,10 @@ impl Dialect {
             Ok(caller) => (caller, Ok(())),
             Err(error) => (context.caller.clone(), Err(error)),
         };
-        let context = Context { caller: &caller, ..context };
-        let begun = BegunCall::of(self, tool, context, &arguments);
-        let outcome = tool.check(context, &arguments).and(may_act).and_then(|()| (tool.run)(context, arguments));
-        begun.end(context.engine, &outcome);
+        let acting = Context { caller: &caller, ..context };
+        let begun = BegunCall::of(self, tool, context.caller, acting, &arguments);
+        let outcome = tool.check(acting, &arguments).and(may_act).and_then(|()| (tool.run)(acting, arguments));
+        begun.end(&outcome);
         outcome
     }
 

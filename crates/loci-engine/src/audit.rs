@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use loci_core::limits::BUFFERED_MAX;
-use loci_core::{Access, AuditEntry, AuditQuery, MemoryId, Result, Space, Touch};
+use loci_core::{Access, AuditEntry, AuditQuery, Error, MemoryId, Result, Space, Touch};
 
 use crate::Engine;
 
@@ -20,8 +20,9 @@ const KEPT_MAX: usize = BUFFERED_MAX / 10 * 9;
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     noted: Mutex<Noted>,
-    /// Held through a flush: two at once would write things twice, or in another order.
-    flushing: Mutex<()>,
+    /// Held through a flush: two at once would write things twice, or in another order. Why the last
+    /// one failed, if it did.
+    flushing: Mutex<Option<Error>>,
 }
 
 type Accesses = HashMap<(Space, MemoryId), Access>;
@@ -39,17 +40,12 @@ impl Buffers {
     fn noted(&self) -> MutexGuard<'_, Noted> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn flushing(&self) -> MutexGuard<'_, ()> {
-        self.flushing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Noted {
     fn count(&mut self, key: (Space, MemoryId), access: Access) {
         let sum = self.accesses.entry(key).or_default();
-        sum.count += access.count;
-        sum.last = sum.last.max(access.last);
+        *sum = sum.plus(access);
     }
 
     fn is_full(&self) -> bool {
@@ -108,33 +104,36 @@ impl Engine {
         noted.entries.len() + noted.accesses.len()
     }
 
-    /// How often this memory was returned without the store knowing yet. Ask before the store is
-    /// asked for the rest: in the other order a flush between the two would hide its counts.
-    pub(crate) fn unwritten_accesses(&self, space: &Space, id: &MemoryId) -> u64 {
+    /// Returns of this memory that the store does not know of yet. Ask before the store is asked for
+    /// the rest: in the other order a flush between the two would hide them.
+    pub(crate) fn unwritten_accesses(&self, space: &Space, id: &MemoryId) -> Access {
         let key = (space.clone(), id.clone());
         let noted = self.buffers.noted();
-        [&noted.accesses, &noted.in_flight]
-            .into_iter()
-            .filter_map(|accesses| accesses.get(&key))
-            .map(|access| access.count)
-            .sum()
-    }
-
-    /// Forgets the noted calls of a user.
-    pub(crate) fn forget_buffered(&self, space: &Space, user: &str) {
-        // A flush that runs could put them back when it fails, so it ends first.
-        let _no_flush = self.buffers.flushing();
-        self.buffers.noted().entries.retain(|entry| entry.space != *space || entry.user.as_deref() != Some(user));
+        let both = [&noted.accesses, &noted.in_flight].into_iter().filter_map(|accesses| accesses.get(&key));
+        both.fold(Access::default(), |sum, access| sum.plus(*access))
     }
 
     /// Writes the noted calls and the counted returns of memories. Does nothing if there are none.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written; then they are kept for the next time.
+    /// `unavailable` if the store cannot be written; then they are kept for the next time. It ends at
+    /// the first write that fails, so that a store which is busy does not hold it up twice.
     pub fn flush(&self) -> Result<()> {
-        let _no_other_flush = self.buffers.flushing();
-        // Neither waits for the other to succeed.
-        self.flush_accesses().and(self.flush_entries())
+        let mut last_failure = match self.buffers.flushing.try_lock() {
+            Ok(last_failure) => last_failure,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let last_failure = self.buffers.flushing.lock().unwrap_or_else(PoisonError::into_inner);
+                // Whoever waited for a flush in vain would fail as well, after as long a wait.
+                if let Some(error) = &*last_failure {
+                    return Err(error.clone());
+                }
+                last_failure
+            }
+        };
+        let flushed = self.flush_entries().and_then(|()| self.flush_accesses());
+        *last_failure = flushed.clone().err();
+        flushed
     }
 
     fn flush_accesses(&self) -> Result<()> {

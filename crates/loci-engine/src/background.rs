@@ -1,16 +1,18 @@
 //! When background work has something to do, and what it remembers from round to round.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use loci_core::Result;
+use loci_core::{Error, Job, Result, Timestamp};
 use uuid::Uuid;
 
 use crate::Engine;
 
-/// Seconds that a lease on a kind of background work lasts if the process that has it ends.
-const LEASE_SECONDS: i64 = 60;
+/// Seconds that a lease on a kind of background work lasts if the process that has it ends. Half of
+/// it is more than the longest wait for an embedding model.
+const LEASE_SECONDS: i64 = 120;
 
 /// Rings for the thread that waits for it; a ring while nobody waits counts for the next wait.
 #[derive(Debug, Default)]
@@ -35,43 +37,117 @@ impl Bell {
     }
 }
 
+/// Does work of the background. What it says when it panics may quote contents, and goes no further
+/// than the panic hook.
+///
+/// # Errors
+/// Those of the work; `internal` if it panics.
+pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    // Nothing is half changed: locks are taken over from whoever panicked, and what they guard holds
+    // at every line; the store makes all of a change or none.
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|_| Err(Error::internal("the work panicked; please report this")))
+}
+
+/// A lease on a kind of background work, kept from round to round while there is work. One thread of
+/// an engine does that work.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    name: &'static str,
+    /// When it runs out; none while this engine does not have it.
+    until: Mutex<Option<Timestamp>>,
+}
+
+impl Lease {
+    fn of(name: &'static str) -> Self {
+        Lease { name, until: Mutex::new(None) }
+    }
+
+    fn until(&self) -> MutexGuard<'_, Option<Timestamp>> {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this engine took it and has not given it back; it may have run out.
+    pub(crate) fn is_held(&self) -> bool {
+        self.until().is_some()
+    }
+}
+
 /// What the rounds of one engine remember.
 #[derive(Debug)]
 pub(crate) struct Rounds {
     /// Names this engine among all that work on the store.
     holder: String,
-    /// How many memories without embedding the next round of maintenance passes over, because the
-    /// model refused them.
+    /// On sweeping.
+    pub(crate) sweeping: Lease,
+    /// On embedding what waits for it.
+    pub(crate) embedding: Lease,
+    /// How many memories without embedding the next round passes over, because the model refused
+    /// them.
     pub(crate) refused: AtomicUsize,
     /// Whether the enricher failed the last time.
     pub(crate) is_enricher_failing: AtomicBool,
+    /// Until when the enricher is not asked, in microseconds since 1970.
+    pub(crate) enricher_pauses_until: AtomicI64,
+    /// The job under way.
+    pub(crate) job: Mutex<Option<Job>>,
 }
 
 impl Default for Rounds {
     fn default() -> Self {
         Rounds {
             holder: Uuid::now_v7().to_string(),
+            sweeping: Lease::of("sweep"),
+            embedding: Lease::of("embed"),
             refused: AtomicUsize::new(0),
             is_enricher_failing: AtomicBool::new(false),
+            enricher_pauses_until: AtomicI64::new(i64::MIN),
+            job: Mutex::new(None),
         }
     }
 }
 
 impl Engine {
-    /// Does work that one engine at a time should do, under the lease of that name; none if
-    /// another one has it.
+    /// Does a round of work that one engine at a time should do; nothing if another one has the
+    /// lease. After a round that did something, the lease is kept for the next one.
     ///
     /// # Errors
     /// Those of the work; `unavailable` if the store cannot be written.
-    pub(crate) fn under_lease<T>(&self, name: &str, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-        let (holder, now) = (&self.rounds.holder, self.now());
-        if !self.store.lease(name, holder, now, now.plus_seconds(LEASE_SECONDS))? {
-            return Ok(None);
+    pub(crate) fn under_lease(&self, lease: &Lease, work: impl FnOnce() -> Result<usize>) -> Result<usize> {
+        if !self.hold(lease)? {
+            return Ok(0);
         }
-        let done = work();
+        match work() {
+            Ok(done) if done > 0 => Ok(done),
+            ended => {
+                let given_back = self.give_back(lease);
+                ended.and_then(|done| given_back.map(|()| done))
+            }
+        }
+    }
+
+    /// Takes a lease, or makes sure that at least half of its time is left; says whether this engine
+    /// has it. Mostly without a write.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    pub(crate) fn hold(&self, lease: &Lease) -> Result<bool> {
+        let mut until = lease.until();
         let now = self.now();
-        let given_back = self.store.lease(name, holder, now, now);
-        let done = done?;
-        given_back.map(|_| Some(done))
+        if until.is_some_and(|until| until >= now.plus_seconds(LEASE_SECONDS / 2)) {
+            return Ok(true);
+        }
+        let next = now.plus_seconds(LEASE_SECONDS);
+        let is_held = self.store.lease(lease.name, &self.rounds.holder, now, next)?;
+        *until = is_held.then_some(next);
+        Ok(is_held)
+    }
+
+    fn give_back(&self, lease: &Lease) -> Result<()> {
+        if lease.until().take().is_some() {
+            let now = self.now();
+            self.store.lease(lease.name, &self.rounds.holder, now, now)?;
+        }
+        Ok(())
     }
 }

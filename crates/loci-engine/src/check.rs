@@ -26,7 +26,7 @@ pub fn query(argument: &str, text: &str) -> Result<()> {
 /// `invalid_argument`, naming `argument`.
 pub fn name(argument: &str, name: &str) -> Result<()> {
     if name.trim().is_empty() {
-        return Err(Error::invalid(argument, "must not be blank; leave it out or give a name"));
+        return Err(Error::invalid(argument, "must not be blank; give a name"));
     }
     if name.chars().count() > NAME_CHARACTERS_MAX {
         return Err(Error::invalid(argument, format!("must have at most {NAME_CHARACTERS_MAX} characters")));

@@ -36,8 +36,9 @@ pub struct Engine {
     pub(crate) enricher: Option<Arc<dyn Enricher>>,
     pub(crate) web_search: Option<Arc<dyn WebSearch>>,
     pub(crate) locks: Locks,
-    pub(crate) to_write: Bell,
-    pub(crate) to_enrich: Bell,
+    pub(crate) to_write: Arc<Bell>,
+    pub(crate) to_enrich: Arc<Bell>,
+    pub(crate) to_embed: Arc<Bell>,
     pub(crate) buffers: Buffers,
     pub(crate) rounds: Rounds,
 }
@@ -59,8 +60,9 @@ impl Engine {
             enricher: None,
             web_search: None,
             locks: Locks::default(),
-            to_write: Bell::default(),
-            to_enrich: Bell::default(),
+            to_write: Arc::default(),
+            to_enrich: Arc::default(),
+            to_embed: Arc::default(),
             buffers: Buffers::default(),
             rounds: Rounds::default(),
         }
@@ -91,13 +93,18 @@ impl Engine {
     }
 
     /// Rings when there is something for [`flush`](Engine::flush) to write.
-    pub fn to_write(&self) -> &Bell {
+    pub fn to_write(&self) -> &Arc<Bell> {
         &self.to_write
     }
 
     /// Rings when there is a job for [`enrich`](Engine::enrich).
-    pub fn to_enrich(&self) -> &Bell {
+    pub fn to_enrich(&self) -> &Arc<Bell> {
         &self.to_enrich
+    }
+
+    /// Rings when there is something for [`embed_pending`](Engine::embed_pending).
+    pub fn to_embed(&self) -> &Arc<Bell> {
+        &self.to_embed
     }
 
     /// The moment now, by the engine's clock.

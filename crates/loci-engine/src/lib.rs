@@ -15,7 +15,7 @@ mod ops;
 mod policy;
 pub mod tokens;
 
-pub use background::Bell;
+pub use background::{Bell, catch_panic};
 pub use engine::{Engine, SearchMode};
 pub use enrichment::LocalEnricher;
 pub use ops::answers::CachedAnswer;
@@ -23,7 +23,6 @@ pub use ops::bootstrap::Bootstrap;
 pub use ops::converse::{Conversation, Conversed, Message, Role};
 pub use ops::discard::Discard;
 pub use ops::list::List;
-pub use ops::maintain::Maintained;
 pub use ops::recall::{Hit, Recall, Recalled, Signals};
 pub use ops::remember::{Embedding, Remember, Remembered, Similar, SimilarQuery};
 pub use policy::{FusionWeights, Policy, RankingWeights};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use loci_core::limits::COMPLETION_VALUES_MAX;
 use loci_core::{Caller, Error, ErrorCode, Scope};
-use loci_dialects::{Context, Dialect, Reply, Resources};
+use loci_dialects::{Context, Dialect, Hints, Reply, Resources};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
     CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode as ProtocolErrorCode, Extensions,
@@ -220,7 +220,11 @@ impl ServerHandler for DialectHandler {
         };
         let arguments = request.arguments.unwrap_or_default();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
-        let kind = if tool.hints.read_only { CallKind::Reads } else { CallKind::Writes };
+        let kind = match tool.hints {
+            Hints { open_world: true, .. } => CallKind::Outside,
+            Hints { read_only: true, .. } => CallKind::Reads,
+            _ => CallKind::Writes,
+        };
         let call = self.shared.host.call_for_reply(
             &share,
             kind,

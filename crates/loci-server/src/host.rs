@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use loci_core::limits::{CALL_SECONDS_MAX, CALLS_IN_FLIGHT_MAX, SUBSCRIPTIONS_MAX};
-use loci_core::{Error, Result};
+use loci_core::limits::{CALL_SECONDS_MAX, CALLS_IN_FLIGHT_MAX, OUTSIDE_CALLS_IN_FLIGHT_MAX, SUBSCRIPTIONS_MAX};
+use loci_core::{Error, ErrorCode, Result};
 use loci_engine::Engine;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
@@ -20,6 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub struct Host {
     engine: Arc<Engine>,
     calls: Arc<Semaphore>,
+    outside_calls: Arc<Semaphore>,
     replies: ReplyBudget,
     subscriptions: Arc<Semaphore>,
     versions: watch::Sender<u64>,
@@ -33,6 +34,7 @@ impl Host {
         Arc::new(Host {
             engine,
             calls: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
+            outside_calls: Arc::new(Semaphore::new(OUTSIDE_CALLS_IN_FLIGHT_MAX)),
             replies: ReplyBudget::new(),
             subscriptions: Arc::new(Semaphore::new(SUBSCRIPTIONS_MAX)),
             versions: watch::Sender::new(0),
@@ -68,6 +70,24 @@ impl Host {
     ) -> Result<T> {
         let permit = Arc::clone(&self.calls).acquire_owned().await.map_err(|_| closed())?;
         self.block(Some(permit), work).await
+    }
+
+    /// Runs work that waits for a service of others, as one of at most
+    /// [`OUTSIDE_CALLS_IN_FLIGHT_MAX`], so that calls which need the store alone never wait for it.
+    ///
+    /// # Errors
+    /// As for [`Host::call`]; `rate_limited` if no place is free within [`CALL_SECONDS_MAX`].
+    pub(crate) async fn call_outside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let place = Arc::clone(&self.outside_calls).acquire_owned();
+        let waited = tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), place).await;
+        let permit = waited.map_err(|_elapsed| {
+            let message = "too many calls wait for services outside of loci; try again when some are answered";
+            Error::new(ErrorCode::RateLimited, message)
+        })?;
+        self.block(Some(permit.map_err(|_| closed())?), work).await
     }
 
     /// Runs blocking work of the server itself, whatever callers do.

@@ -38,13 +38,15 @@ pub(crate) enum CallKind {
     Reads,
     /// It may change something. Returns no more than one record.
     Writes,
+    /// It waits for a service of others, whose reply has a limit of its own.
+    Outside,
 }
 
 impl CallKind {
     fn bytes_max(self) -> usize {
         match self {
             CallKind::Reads => REPLY_CONTENT_BYTES_MAX,
-            CallKind::Writes => CONTENT_BYTES_MAX,
+            CallKind::Writes | CallKind::Outside => CONTENT_BYTES_MAX,
         }
     }
 }
@@ -99,6 +101,16 @@ impl Host {
             return Err(Error::new(ErrorCode::TooLarge, message));
         }
         let bytes_max = if share.of_batch { REPLY_CONTENT_BYTES_MAX } else { kind.bytes_max() };
+        if kind == CallKind::Outside {
+            // Nothing is held while others think about it.
+            let outcome = self.call_outside(work).await?;
+            let bytes = length(&outcome);
+            if held.permit.is_none() {
+                held.permit = Some(self.replies().take(if share.of_batch { bytes_max } else { bytes }).await?);
+            }
+            held.bytes += bytes;
+            return Ok(outcome);
+        }
         let permit = match held.permit.take() {
             Some(permit) => permit,
             None => self.replies().take(bytes_max).await?,
@@ -122,6 +134,7 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
+    use loci_core::limits::{CALLS_IN_FLIGHT_MAX, OUTSIDE_CALLS_IN_FLIGHT_MAX};
     use loci_engine::SearchMode;
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
@@ -162,6 +175,34 @@ mod tests {
         assert_eq!(refused.unwrap_err().code, ErrorCode::TooLarge);
         assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX);
         assert!(reply(&host, &share, CallKind::Writes, 6 * CONTENT_BYTES_MAX).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_others_holds_up_nobody() {
+        let host = host();
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let held = Arc::new(std::sync::Mutex::new(held));
+        let waiting: Vec<_> = (0..OUTSIDE_CALLS_IN_FLIGHT_MAX)
+            .map(|_| {
+                let (host, held) = (Arc::clone(&host), Arc::clone(&held));
+                tokio::spawn(async move {
+                    let work = move |_: &Engine| {
+                        let _ = held.lock().unwrap().recv();
+                        Ok("x".repeat(10))
+                    };
+                    let share = ReplyShare::default();
+                    host.call_for_reply(&share, CallKind::Outside, String::len, work).await.unwrap().len()
+                })
+            })
+            .collect();
+        for _ in 0..CALLS_IN_FLIGHT_MAX {
+            reply(&host, &ReplyShare::default(), CallKind::Reads, 1).await.unwrap();
+        }
+        drop(release);
+        for waiting in waiting {
+            assert_eq!(waiting.await.unwrap(), 10);
+        }
+        assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX);
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! Measures the store on the disk of a folder: `cargo bench -p loci-store-sqlite --bench store --
-//! [FOLDER]` (default: the folder for temporary files; choose one on a real disk).
+//! [FOLDER [PART]]` (default: the folder for temporary files; choose one on a real disk). Parts are
+//! `writes`, `searches` and `waits`; without one, all are measured.
 //!
 //! Disks differ and share their time with others, so read the ratios: each commit rate stands
 //! beside that of the bare device in the same run.
@@ -15,8 +16,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    AuditEntry, AuditStore, Batch, CandidateQuery, Filter, Memory, ModelId, Passage, QueryVector, Space, Store,
-    Superseded, Sweep, Term, Timestamp,
+    AuditEntry, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Filter, Memory, MemoryId, ModelId, Passage,
+    QueryVector, Space, Store, Superseded, Sweep, Term, Timestamp,
 };
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::contract::{filter, memory, put, reader, sweep_of_expired};
@@ -27,20 +28,32 @@ const WRITERS: usize = 16;
 const MEMORIES: usize = 10_000;
 const SEARCHES: usize = 500;
 const SWEPT: usize = 5_000;
-const SWEEP_BATCHES: [usize; 4] = [16, 32, 64, 256];
+const SWEEP_BATCHES: [usize; 2] = [64, 256];
+/// Memories of about 1 MiB, and the passages of one.
+const LARGE: usize = 64;
+const LARGE_PASSAGES: usize = 1_300;
+const LARGE_PASSAGE_WORDS: usize = 100;
+const ANSWERS: usize = 400;
+const ANSWER_BYTES: usize = 256 << 10;
 const DIMENSIONS: usize = 384;
 const VOCABULARY: usize = 8_000;
 
 fn main() {
     // `cargo bench` adds `--bench`.
-    let argument = std::env::args_os().skip(1).find(|argument| argument != "--bench");
-    let parent = argument.map_or_else(std::env::temp_dir, PathBuf::from);
+    let mut arguments = std::env::args_os().skip(1).filter(|argument| argument != "--bench");
+    let parent = arguments.next().map_or_else(std::env::temp_dir, PathBuf::from);
+    let part = arguments.next();
+    let is_chosen = |name: &str| part.as_ref().is_none_or(|part| part == name);
     let folder = tempfile::tempdir_in(parent).unwrap();
     let mut random = Random::new(1);
-    writes(folder.path(), &mut random);
-    searches(&folder.path().join("search"), &mut random);
-    for batch in SWEEP_BATCHES {
-        sweeps(&folder.path().join(format!("sweep{batch}")), batch, &mut random);
+    if is_chosen("writes") {
+        writes(folder.path(), &mut random);
+    }
+    if is_chosen("searches") {
+        searches(&folder.path().join("search"), &mut random);
+    }
+    if is_chosen("waits") {
+        waits(folder.path(), &mut random);
     }
 }
 
@@ -84,15 +97,77 @@ fn writes(folder: &Path, random: &mut Random) {
     report("16 writers to one", format!("{:.1}", many / rate(&one)));
 }
 
-/// The longest that somebody's write waits while memories and entries of the audit log are swept.
-fn sweeps(folder: &Path, batch: usize, random: &mut Random) {
-    let store = SqliteStore::open(folder, Options::default()).unwrap();
+/// The longest that somebody's write waits while something large is removed.
+fn waits(folder: &Path, random: &mut Random) {
     let now = filter().live_at;
-    fill(&store, SWEPT, Some(now), random);
-    let entry = AuditEntry {
+    let sweep = Sweep { audited_before: now.plus_seconds(1), ..sweep_of_expired(now) };
+    for batch in SWEEP_BATCHES {
+        let store = SqliteStore::open(&folder.join(format!("sweep{batch}")), Options::default()).unwrap();
+        fill(&store, SWEPT, Some(now), random);
+        store.append_audit(&vec![audit_entry(now); SWEPT]).unwrap();
+        beside(&format!("a sweep in batches of {batch}"), &store, random, || {
+            while store.sweep(&sweep, batch).unwrap() > 0 {}
+        });
+    }
+    let store = SqliteStore::open(&folder.join("large"), Options::default()).unwrap();
+    let (texts, passages): (Vec<_>, Vec<_>) = (0..LARGE_PASSAGES).map(|_| text(LARGE_PASSAGE_WORDS, random)).unzip();
+    for number in 0..LARGE {
+        let large = Memory { expires_at: Some(now), content: texts.join(" "), ..memory(&format!("large-{number}")) };
+        store.commit(put(&large, passages.clone())).unwrap();
+    }
+    beside("a sweep of memories of 1 MiB", &store, random, || while store.sweep(&sweep, 64).unwrap() > 0 {});
+    let space = Space::default();
+    let ids: Vec<_> = (0..ANSWERS).map(|number| MemoryId::new(format!("answer-{number}"))).collect();
+    for id in &ids {
+        store.put_cache_entry(&answer(id, now), 0).unwrap();
+    }
+    beside("a deletion of answers of 256 KiB", &store, random, || {
+        assert_eq!(store.delete_cache_entries(&space, "ann", &ids), Ok(ANSWERS as u64));
+    });
+    fill(&store, SWEPT, None, random);
+    beside("soft deletions of 256", &store, random, || {
+        while store.soft_delete(&filter(), None, now, 256).unwrap() == 256 {}
+    });
+}
+
+/// How long a small write waits while that work is done, beside how long it takes alone.
+fn beside(what: &str, store: &SqliteStore, random: &mut Random, work: impl FnOnce() + Send) {
+    let mut number = 0;
+    let mut write = || {
+        let (memory, passage) = example(&format!("{what} {number}"), random);
+        number += 1;
+        let start = Instant::now();
+        store.commit(put(&memory, vec![passage])).unwrap();
+        start.elapsed()
+    };
+    let mut alone: Vec<_> = (0..COMMITS / 4).map(|_| write()).collect();
+    let (mut beside, seconds) = thread::scope(|scope| {
+        let start = Instant::now();
+        let worker = scope.spawn(move || {
+            work();
+            start.elapsed().as_secs_f64()
+        });
+        let mut beside = Vec::new();
+        while !worker.is_finished() {
+            beside.push(write());
+        }
+        (beside, worker.join().unwrap())
+    });
+    let line = |times: &mut Vec<Duration>| {
+        times.sort();
+        format!("{:.3} / {:.3} / {:.3}", percentile(times, 50), percentile(times, 99), percentile(times, 100))
+    };
+    report("a write alone: p50 / p99 / longest ms", line(&mut alone));
+    report(&format!("beside {what}, ms"), line(&mut beside));
+    report("  seconds that this took", format!("{seconds:.2}"));
+}
+
+fn audit_entry(at: Timestamp) -> AuditEntry {
+    AuditEntry {
         space: Space::default(),
-        at: now,
+        at,
         user: Some("ann".to_owned()),
+        caller: None,
         dialect: "dialect".to_owned(),
         tool: "recall".to_owned(),
         operation: "memory:read".to_owned(),
@@ -100,34 +175,20 @@ fn sweeps(folder: &Path, batch: usize, random: &mut Random) {
         query: Some("a query of some words".to_owned()),
         results: Some(1),
         failure: None,
-    };
-    store.append_audit(&vec![entry; SWEPT]).unwrap();
-    let sweep = Sweep { audited_before: now.plus_seconds(1), ..sweep_of_expired(now) };
-    let mut batches: Vec<_> = (0..COMMITS).map(|number| example(&format!("put-{number}"), random)).collect();
-    let mut write = || {
-        let (memory, passage) = batches.pop().unwrap();
-        store.commit(put(&memory, vec![passage])).unwrap();
-    };
-    let alone = timed(COMMITS / 4, &mut write);
-    let start = Instant::now();
-    let (beside, seconds) = thread::scope(|scope| {
-        let sweeper = scope.spawn(|| {
-            while store.sweep(&sweep, batch).unwrap() == batch {}
-            start.elapsed().as_secs_f64()
-        });
-        let mut beside = Vec::new();
-        while !sweeper.is_finished() {
-            beside.extend(timed(1, &mut write));
-        }
-        beside.sort();
-        (beside, sweeper.join().unwrap())
-    });
-    let line = |times: &[Duration]| {
-        format!("{:.3} / {:.3} / {:.3}", percentile(times, 50), percentile(times, 99), percentile(times, 100))
-    };
-    report("a write alone: p50 / p99 / longest ms", line(&alone));
-    report(&format!("beside a sweep in batches of {batch}: p50 / p99 / longest ms"), line(&beside));
-    report("  things swept per second", format!("{:.0}", 2.0 * SWEPT as f64 / seconds));
+    }
+}
+
+fn answer(id: &MemoryId, now: Timestamp) -> CacheEntry {
+    CacheEntry {
+        space: Space::default(),
+        id: id.clone(),
+        owner: "ann".to_owned(),
+        query: id.to_string(),
+        response: "x".repeat(ANSWER_BYTES),
+        vector: None,
+        created_at: now,
+        expires_at: now.plus_seconds(3_600),
+    }
 }
 
 /// Stores that many memories, in batches of 100; returns the bytes of their texts.
@@ -181,9 +242,17 @@ fn query(store: &SqliteStore, filter: &Filter, random: &mut Random) {
     assert!(!found.hits.is_empty());
 }
 
-/// A memory of about 40 words, in a vocabulary in which some words are far more common.
+/// A memory of about 40 words.
 fn example(id: &str, random: &mut Random) -> (Memory, Passage) {
-    let words: Vec<String> = (0..40).map(|_| word(random)).collect();
+    let (content, passage) = text(40, random);
+    let tags = vec![if random.chance(50) { "even" } else { "odd" }.to_owned()];
+    (Memory { content, tags, ..memory(id) }, passage)
+}
+
+/// A text of that many words, in a vocabulary in which some words are far more common, and its only
+/// passage.
+fn text(words: usize, random: &mut Random) -> (String, Passage) {
+    let words: Vec<String> = (0..words).map(|_| word(random)).collect();
     let mut terms: Vec<Term> = Vec::new();
     for text in &words {
         match terms.iter_mut().find(|term| term.text == *text) {
@@ -191,11 +260,10 @@ fn example(id: &str, random: &mut Random) -> (Memory, Passage) {
             None => terms.push(Term { text: text.clone(), count: 1 }),
         }
     }
-    let tags = vec![if random.chance(50) { "even" } else { "odd" }.to_owned()];
-    let memory = Memory { content: words.join(" "), tags, ..memory(id) };
+    let text = words.join(" ");
     let vector = quantise(&ModelId::new("speed"), &unit_vector(random));
-    let passage = Passage { range: 0..memory.content.len(), terms, vector: Some(vector) };
-    (memory, passage)
+    let passage = Passage { range: 0..text.len(), terms, vector: Some(vector) };
+    (text, passage)
 }
 
 fn word(random: &mut Random) -> String {

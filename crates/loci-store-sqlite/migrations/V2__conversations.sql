@@ -22,7 +22,7 @@ CREATE UNIQUE INDEX memory_by_thread
     WHERE thread IS NOT NULL;
 CREATE INDEX memory_pending_by_source ON memory (space, source)
     WHERE enrichment = 'pending' AND source IS NOT NULL;
-CREATE INDEX memory_by_deletion ON memory (deleted_at, space, id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX memory_by_deletion ON memory (deleted_at) WHERE deleted_at IS NOT NULL;
 
 -- How often a memory was returned: apart, so that counting rewrites no memory and is no change.
 CREATE TABLE access (
@@ -67,7 +67,7 @@ CREATE TABLE cache_entry (
 ) STRICT;
 
 CREATE INDEX cache_entry_by_owner ON cache_entry (space, owner, id);
-CREATE INDEX cache_entry_by_expiry ON cache_entry (expires_at, space, id);
+CREATE INDEX cache_entry_by_expiry ON cache_entry (expires_at);
 
 CREATE TABLE decision (
     space       TEXT NOT NULL,
@@ -80,7 +80,7 @@ CREATE TABLE decision (
     PRIMARY KEY (space, owner, key)
 ) STRICT;
 
-CREATE INDEX decision_by_expiry ON decision (expires_at, space, owner, key) WHERE expires_at IS NOT NULL;
+CREATE INDEX decision_by_expiry ON decision (expires_at) WHERE expires_at IS NOT NULL;
 
 -- Calls. A number is never given twice, so that whoever follows the log misses nothing.
 CREATE TABLE audit (
@@ -88,6 +88,7 @@ CREATE TABLE audit (
     space       TEXT NOT NULL,
     at          INTEGER NOT NULL,
     user        TEXT,
+    caller      TEXT,                    -- if somebody else
     dialect     TEXT NOT NULL,
     tool        TEXT NOT NULL,
     operation   TEXT NOT NULL,
@@ -99,7 +100,8 @@ CREATE TABLE audit (
 ) STRICT;
 
 CREATE INDEX audit_by_time ON audit (at);
-CREATE INDEX audit_by_user ON audit (space, user) WHERE user IS NOT NULL;
+-- Of one user, in the order of numbers.
+CREATE INDEX audit_by_user ON audit (user) WHERE user IS NOT NULL;
 
 -- Whose data was removed, so that no write which was under way brings any of it back.
 CREATE TABLE wipe (
@@ -110,4 +112,4 @@ CREATE TABLE wipe (
     PRIMARY KEY (space, owner)
 ) STRICT;
 
-CREATE INDEX wipe_by_time ON wipe (at, space, owner);
+CREATE INDEX wipe_by_time ON wipe (at);

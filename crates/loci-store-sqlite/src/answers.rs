@@ -12,6 +12,7 @@ use crate::failure::{Result, damaged, unless_taken};
 use crate::remove::not_wiped;
 use crate::row::{read_moment, read_space};
 use crate::write::model;
+use crate::writer::Turn;
 
 pub(crate) fn put(connection: &Connection, entry: &CacheEntry, since: u64) -> Result<()> {
     not_wiped(connection, &entry.space, &entry.owner, since)?;
@@ -127,12 +128,22 @@ pub(crate) fn queries(
     Ok(queries.collect::<rusqlite::Result<_>>()?)
 }
 
-pub(crate) fn delete(connection: &Connection, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
-    let sql = "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2 AND id = ?3";
+/// Deletes entries for one turn: at how many of the ids it has looked, and how many entries there were.
+pub(crate) fn delete(connection: &Connection, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<(usize, u64)> {
+    let mut turn = Turn::begin();
+    let sql = "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2 AND id = ?3 RETURNING octet_length(response)";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut deleted = 0;
+    let (mut seen, mut deleted) = (0, 0);
     for id in ids {
-        deleted += statement.execute([space.as_str(), owner, id.as_str()])? as u64;
+        if seen > 0 && turn.is_over() {
+            break;
+        }
+        let removed = statement.query_row([space.as_str(), owner, id.as_str()], |row| row.get(0)).optional()?;
+        if let Some(bytes) = removed {
+            turn.remove(bytes);
+            deleted += 1;
+        }
+        seen += 1;
     }
-    Ok(deleted)
+    Ok((seen, deleted))
 }

@@ -8,11 +8,11 @@ use crate::failure::{Result, damaged};
 use crate::read::{bound, parameters};
 use crate::row::{read_moment, read_space};
 
-const COLUMNS: &str = "space, at, user, dialect, tool, operation, duration, query, results, code, message";
+const COLUMNS: &str = "space, at, user, dialect, tool, operation, duration, query, results, code, message, caller";
 
 pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<()> {
     let sql = format!(
-        "INSERT INTO audit ({COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 \
+        "INSERT INTO audit ({COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 \
          WHERE NOT EXISTS (SELECT 1 FROM wipe WHERE space = ?1 AND owner = ?3 AND at > ?2)"
     );
     let mut statement = connection.prepare_cached(&sql)?;
@@ -30,12 +30,28 @@ pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<
             entry.results.map(u64::cast_signed),
             failure.map(|failure| failure.code.name()),
             failure.and_then(|failure| failure.message.as_deref()),
+            entry.caller,
         ])?;
     }
     Ok(())
 }
 
 pub(crate) fn read(connection: &Connection, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
+    let (sql, values) = select(query);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(&*parameters(&values))?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        entries.push((row.get::<_, i64>(0)?.cast_unsigned(), read_entry(row)?));
+    }
+    if query.after.is_none() {
+        entries.reverse();
+    }
+    Ok(entries)
+}
+
+/// The statement of a query, the last entries first if it asks for those, and its parameters.
+pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>) {
     let number = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
     let mut values = vec![(":limit", bound(query.limit))];
     let mut sql = format!("SELECT number, {COLUMNS} FROM audit WHERE true");
@@ -54,16 +70,7 @@ pub(crate) fn read(connection: &Connection, query: &AuditQuery) -> Result<Vec<(u
     }
     sql.push_str(if query.after.is_some() { " ORDER BY number" } else { " ORDER BY number DESC" });
     sql.push_str(" LIMIT :limit");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(&*parameters(&values))?;
-    let mut entries = Vec::new();
-    while let Some(row) = rows.next()? {
-        entries.push((row.get::<_, i64>(0)?.cast_unsigned(), read_entry(row)?));
-    }
-    if query.after.is_none() {
-        entries.reverse();
-    }
-    Ok(entries)
+    (sql, values)
 }
 
 /// The entry in the columns after the first.
@@ -86,5 +93,6 @@ fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
         query: row.get(8)?,
         results: row.get::<_, Option<i64>>(9)?.map(i64::cast_unsigned),
         failure,
+        caller: row.get(12)?,
     })
 }

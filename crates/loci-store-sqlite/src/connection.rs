@@ -10,13 +10,15 @@ use rusqlite::{Connection, OpenFlags};
 use crate::failure::{Failure, Result};
 
 /// Settings of every connection. A small page cache keeps an idle process small: what is hot is in
-/// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone.
+/// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone. What
+/// is deleted is overwritten.
 const SETTINGS: &str = "PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;
     PRAGMA checkpoint_fullfsync = ON;
     PRAGMA cache_size = -1024;
     PRAGMA journal_size_limit = 16777216;
-    PRAGMA trusted_schema = OFF;";
+    PRAGMA trusted_schema = OFF;
+    PRAGMA secure_delete = ON;";
 /// Statements that a connection keeps prepared.
 const STATEMENTS_CACHED: usize = 64;
 /// Connections that wait for the next read. More are opened while more threads read at once.
@@ -83,6 +85,20 @@ impl Readers {
         }
         Ok(value)
     }
+}
+
+/// Moves what is in the write-ahead log into the database, as far as nobody is held up by it.
+/// Empties the log, in which pages from before a deletion still lie, unless somebody reads for so
+/// long that it would hold up writers; then the end of the last process does it.
+pub(crate) fn empty_log(database: &Database) -> Result<()> {
+    const WAIT_MAX: Duration = Duration::from_millis(250);
+    let connection = database.connect_reader()?;
+    connection.busy_timeout(WAIT_MAX)?;
+    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+}
+
+pub(crate) fn checkpoint(connection: &Connection) -> Result<()> {
+    Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
 }
 
 #[cfg(test)]

@@ -102,7 +102,8 @@ fn references(connection: &Connection, findings: &mut Vec<String>) -> Result<()>
         ("contents without a memory", "content WHERE memory NOT IN (SELECT row FROM memory)".to_owned()),
         (
             "memories without passages, which no search finds",
-            format!("memory WHERE row NOT IN (SELECT row >> {POSITION_BITS} FROM passage)"),
+            // The passages of what is removed for good go first.
+            format!("memory WHERE deleted_at IS NULL AND row NOT IN (SELECT row >> {POSITION_BITS} FROM passage)"),
         ),
         ("passages without a memory", format!("passage WHERE row >> {POSITION_BITS} NOT IN (SELECT row FROM memory)")),
         (

@@ -1,7 +1,7 @@
 //! Work that processes share: the queue of jobs, and leases on what one process alone may do.
 
 use loci_core::{FailedJob, Job, JobCounts, JobOutcome, MemoryId, Timestamp};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::failure::{Result, conflict, unless_taken};
 use crate::read::bound;
@@ -19,36 +19,36 @@ pub(crate) const REMOVE: &str = "DELETE FROM job WHERE memory = ?1";
 
 pub(crate) fn settle(connection: &Connection, job: &Job, outcome: &JobOutcome) -> Result<()> {
     // A parked job is under no lease.
-    const HELD: &str = "memory = (SELECT row FROM memory WHERE space = ?1 AND id = ?2) AND lease = ?3";
-    let (space, memory, lease) = (job.space.as_str(), job.memory.as_str(), job.lease.as_str());
-    let settled = match outcome {
-        JobOutcome::Done => {
-            let sql = format!("DELETE FROM job WHERE {HELD}");
-            connection.prepare_cached(&sql)?.execute([space, memory, lease])?
-        }
-        JobOutcome::Retry { problem, .. } | JobOutcome::Failed { problem } => {
-            let due_at = match outcome {
-                JobOutcome::Retry { due_at, .. } => Some(due_at.microseconds()),
-                _ => None,
-            };
-            let sql =
-                format!("UPDATE job SET due_at = ?4, lease = NULL, leased_until = NULL, problem = ?5 WHERE {HELD}");
-            connection.prepare_cached(&sql)?.execute(params![space, memory, lease, due_at, problem])?
+    let sql = "SELECT j.memory FROM memory AS m JOIN job AS j ON j.memory = m.row
+        WHERE m.space = ?1 AND m.id = ?2 AND j.lease = ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    let held = statement.query_row([job.space.as_str(), job.memory.as_str(), &job.lease], |row| row.get::<_, i64>(0));
+    let Some(row) = held.optional()? else {
+        return Err(conflict(format!(
+            "the job of memory `{}` was leased again or removed meanwhile; leave it to whoever has it now",
+            job.memory
+        )));
+    };
+    let wait = |due_at: Option<i64>, problem: &str| {
+        let sql = "UPDATE job SET due_at = ?2, lease = NULL, leased_until = NULL, problem = ?3 WHERE memory = ?1";
+        connection.prepare_cached(sql)?.execute(params![row, due_at, problem])
+    };
+    match outcome {
+        JobOutcome::Done => connection.prepare_cached(REMOVE)?.execute([row])?,
+        JobOutcome::Retry { due_at, problem } => wait(Some(due_at.microseconds()), problem)?,
+        JobOutcome::Failed { problem } => wait(None, problem)?,
+        JobOutcome::Release => {
+            let sql = "UPDATE job SET attempts = attempts - 1, lease = NULL, leased_until = NULL WHERE memory = ?1";
+            connection.prepare_cached(sql)?.execute([row])?
         }
     };
-    if settled == 0 {
-        return Err(conflict(format!(
-            "the job of memory `{memory}` was leased again or removed meanwhile; leave it to whoever has it now"
-        )));
-    }
     Ok(())
 }
 
 /// What may be leased at `?1`, at most `?2`. Passes over what is under a lease, which is little.
 pub(crate) const DUE: &str = "SELECT j.memory, m.space, m.id, j.attempts + 1
     FROM job AS j JOIN memory AS m ON m.row = j.memory
-    WHERE j.due_at <= ?1 AND (j.leased_until IS NULL OR j.leased_until <= ?1) ORDER BY j.due_at, m.space, m.id
-    LIMIT ?2";
+    WHERE j.due_at <= ?1 AND (j.leased_until IS NULL OR j.leased_until <= ?1) ORDER BY j.due_at LIMIT ?2";
 
 pub(crate) fn is_due(connection: &Connection, now: Timestamp) -> Result<bool> {
     Ok(connection.prepare_cached(DUE)?.exists([now.microseconds(), 1])?)

@@ -1,10 +1,10 @@
 //! What must not cost by everything that the store holds does not: the plans of its statements.
 
-use loci_core::{Filter, Reader, Space, Superseded, Sweep, Tier, Timestamp};
+use loci_core::{AuditQuery, CollectionFilter, Filter, MemoryId, Reader, Space, Superseded, Sweep, Tier, Timestamp};
 use rusqlite::Connection;
 
 use crate::filter_sql::Conditions;
-use crate::{answers, jobs, read, remove, schema};
+use crate::{answers, audit, jobs, read, remove, schema};
 
 /// The steps by which a fresh database would run a statement. Without statistics, which loci never
 /// gathers, they do not depend on the data.
@@ -25,19 +25,16 @@ fn of_owner() -> Filter {
 fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
     let moment = Timestamp::MIN;
     let sweep = Sweep { expired_at: moment, deleted_until: moment, audited_before: moment, wiped_before: moment };
-    let narrow = Conditions::of(&Filter {
-        tags: vec!["a".to_owned()],
-        created_from: Some(moment),
-        created_until: Some(moment),
-        ..of_owner()
-    });
+    let narrow =
+        Filter { tags: vec!["a".to_owned()], created_from: Some(moment), created_until: Some(moment), ..of_owner() };
+    let id = MemoryId::new("a");
     let mut statements = vec![
         read::CENSUS.to_owned(),
         read::THREAD_END.to_owned(),
         remove::WIPED.to_owned(),
-        remove::soft_delete_sql(&Conditions::of(&of_owner()), false),
-        remove::soft_delete_sql(&narrow, false),
-        remove::soft_delete_sql(&narrow, true),
+        remove::deletable_sql(&remove::chosen(&of_owner(), None)),
+        remove::deletable_sql(&remove::chosen(&narrow, None)),
+        remove::deletable_sql(&remove::chosen(&narrow, Some(&id))),
         remove::OFFSPRING.to_owned(),
         remove::TRIM.to_owned(),
         jobs::DUE.to_owned(),
@@ -53,8 +50,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         let scans: Vec<_> =
             scans.filter(|step| !step.contains("VIRTUAL TABLE") && !step.contains("CONSTANT ROW")).collect();
         assert_eq!(scans, Vec::<&String>::new(), "{sql}");
-        // What is sorted by its last terms alone is the few that have one moment.
-        assert!(!steps.iter().any(|step| step.contains("FOR ORDER BY")), "{sql}: {steps:?}");
+        assert!(!steps.iter().any(|step| step.contains("ORDER BY")), "{sql}: {steps:?}");
     }
 }
 
@@ -64,6 +60,34 @@ fn a_census_reads_an_index_alone() {
     assert_eq!(searches.len(), 2);
     for search in searches {
         assert!(search.contains("USING COVERING INDEX memory_by_owner (space=? AND owner=? AND tier="), "{search}");
+    }
+}
+
+#[test]
+fn a_tally_of_one_owner_reads_what_is_theirs() {
+    let in_collection = Filter { collections: CollectionFilter::Only("project".to_owned()), ..of_owner() };
+    for filter in [of_owner(), in_collection] {
+        let steps = plan(&read::tally_sql(&filter, &Conditions::of(&filter)));
+        assert!(steps[0].contains("USING INDEX memory_by_owner (space=? AND owner=?"), "{steps:?}");
+    }
+}
+
+#[test]
+fn what_is_checked_again_before_a_soft_deletion_is_found_by_its_row() {
+    let steps = plan(&remove::still_chosen_sql(&remove::chosen(&of_owner(), None)));
+    assert!(steps.iter().any(|step| step.starts_with("SEARCH m USING INTEGER PRIMARY KEY")), "{steps:?}");
+}
+
+#[test]
+fn the_audit_entries_of_one_user_are_read_in_their_order() {
+    for after in [None, Some(7)] {
+        for space in [None, Some(Space::default())] {
+            let since = Some(Timestamp::MIN);
+            let query = AuditQuery { space, user: Some("ann".to_owned()), after, since, ..AuditQuery::default() };
+            let steps = plan(&audit::select(&query).0);
+            assert_eq!(steps.len(), 1, "{steps:?}");
+            assert!(steps[0].contains("USING INDEX audit_by_user (user=?"), "{steps:?}");
+        }
     }
 }
 

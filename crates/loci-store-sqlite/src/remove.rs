@@ -8,46 +8,72 @@ use crate::failure::{Result, conflict};
 use crate::filter_sql::Conditions;
 use crate::jobs;
 use crate::read::{bound, parameters};
-use crate::write::{delete, log};
+use crate::write::{delete, log, passage_keys};
+use crate::writer::Turn;
 
 /// Newest rows of the change log that a trim leaves. A process that is further behind loads its
 /// index anew, which costs about as much as reading that many changes.
 const CHANGES_KEPT: i64 = 10_000;
 /// Rows of the change log that one sweep trims at most: about a millisecond's work.
 const CHANGES_TRIMMED_MAX: i64 = 5_000;
+/// Passages of a memory that a sweep removes at once: about half a millisecond's work.
+const PASSAGES_SWEPT_MAX: usize = 64;
 
-/// Softly deletes memories; returns how many passed the filter.
-pub(crate) fn soft_delete(
-    connection: &Connection,
-    filter: &Filter,
-    id: Option<&MemoryId>,
-    now: Timestamp,
-    limit: usize,
-) -> Result<usize> {
-    let conditions = Conditions::of(filter);
-    let sql = soft_delete_sql(&conditions, id.is_some());
-    let mut values = conditions.values;
-    values.push((":limit", bound(limit)));
-    values.extend(id.map(|id| (":id", Value::from(id.as_str().to_owned()))));
-    let mut statement = connection.prepare_cached(&sql)?;
-    let passed = statement.query_map(&*parameters(&values), |row| row.get(0))?;
-    let passed: Vec<i64> = passed.collect::<rusqlite::Result<_>>()?;
+/// What to delete softly: what passes the filter and has the id, if there is one.
+pub(crate) fn chosen(filter: &Filter, id: Option<&MemoryId>) -> Conditions {
+    let mut conditions = Conditions::of(filter);
+    if let Some(id) = id {
+        conditions.sql.push_str(" AND m.id = :id");
+        conditions.values.push((":id", Value::from(id.as_str().to_owned())));
+    }
+    conditions
+}
+
+/// The rows of at most `limit` chosen memories. Only reads, because that may take long.
+pub(crate) fn deletable(connection: &Connection, chosen: &Conditions, limit: usize) -> Result<Vec<i64>> {
+    select_rows(connection, &deletable_sql(chosen), chosen, (":limit", bound(limit)))
+}
+
+/// In the order of tiers, which has what was made from a message before the message: so none of
+/// what passes is deleted with another and not counted.
+pub(crate) fn deletable_sql(chosen: &Conditions) -> String {
+    format!("SELECT m.row FROM memory AS m WHERE {} ORDER BY m.tier LIMIT :limit", chosen.sql)
+}
+
+/// Softly deletes those of the memories of these rows that are still chosen; returns how many.
+pub(crate) fn soft_delete(connection: &Connection, chosen: &Conditions, rows: &[i64], now: Timestamp) -> Result<usize> {
+    let rows = Value::from(format!("{rows:?}"));
+    let passing = select_rows(connection, &still_chosen_sql(chosen), chosen, (":rows", rows))?;
     let mut offspring = connection.prepare_cached(OFFSPRING)?;
-    for row in &passed {
+    for row in &passing {
         hide(connection, *row, now)?;
         let rows = offspring.query_map([row], |row| row.get(0))?;
         for row in rows.collect::<rusqlite::Result<Vec<i64>>>()? {
             hide(connection, row, now)?;
         }
     }
-    Ok(passed.len())
+    Ok(passing.len())
 }
 
-/// In the order of tiers, which has what was made from a message before the message: so none of
-/// what passes is deleted with another and not counted.
-pub(crate) fn soft_delete_sql(conditions: &Conditions, with_id: bool) -> String {
-    let id = if with_id { " AND m.id = :id" } else { "" };
-    format!("SELECT m.row FROM memory AS m WHERE {}{id} ORDER BY m.tier LIMIT :limit", conditions.sql)
+/// Looks only at the rows in a JSON array.
+pub(crate) fn still_chosen_sql(chosen: &Conditions) -> String {
+    format!(
+        "SELECT m.row FROM json_each(:rows) AS found CROSS JOIN memory AS m ON m.row = found.value WHERE {}",
+        chosen.sql
+    )
+}
+
+fn select_rows(
+    connection: &Connection,
+    sql: &str,
+    conditions: &Conditions,
+    further: (&'static str, Value),
+) -> Result<Vec<i64>> {
+    let mut values = conditions.values.clone();
+    values.push(further);
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(&*parameters(&values), |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The memories made from that of row `?1` which still wait for their enrichment.
@@ -55,11 +81,14 @@ pub(crate) const OFFSPRING: &str = "SELECT o.row FROM memory AS m JOIN memory AS
         ON o.space = m.space AND o.source = m.id AND o.owner IS m.owner
     WHERE m.row = ?1 AND o.enrichment = 'pending' AND o.deleted_at IS NULL";
 
+/// Deletes a memory softly, unless that was done before.
 fn hide(connection: &Connection, row: i64, now: Timestamp) -> Result<()> {
-    let sql = "UPDATE memory SET deleted_at = ?2 WHERE row = ?1";
-    connection.prepare_cached(sql)?.execute([row, now.microseconds()])?;
-    connection.prepare_cached(jobs::REMOVE)?.execute([row])?;
-    log(connection, row)
+    let sql = "UPDATE memory SET deleted_at = ?2 WHERE row = ?1 AND deleted_at IS NULL";
+    if connection.prepare_cached(sql)?.execute([row, now.microseconds()])? > 0 {
+        connection.prepare_cached(jobs::REMOVE)?.execute([row])?;
+        log(connection, row)?;
+    }
+    Ok(())
 }
 
 /// A user's memories, and of each whether it goes with the user.
@@ -120,7 +149,7 @@ pub(crate) struct Due {
     pub(crate) table: &'static str,
     /// A condition on that moment, `?1`.
     pub(crate) condition: &'static str,
-    /// An index has it.
+    /// The column of it, which has an index.
     pub(crate) order: &'static str,
     pub(crate) moment: Timestamp,
 }
@@ -130,12 +159,12 @@ impl Due {
     pub(crate) fn all(sweep: &Sweep) -> [Due; 6] {
         let due = |table, condition, order, moment| Due { table, condition, order, moment };
         [
-            due("memory", "expires_at <= ?1", "expires_at, space, id", sweep.expired_at),
-            due("memory", "deleted_at <= ?1", "deleted_at, space, id", sweep.deleted_until),
-            due("cache_entry", "expires_at <= ?1", "expires_at, space, id", sweep.expired_at),
-            due("decision", "expires_at <= ?1", "expires_at, space, owner, key", sweep.expired_at),
-            due("audit", "at < ?1", "at, number", sweep.audited_before),
-            due("wipe", "at < ?1", "at, space, owner", sweep.wiped_before),
+            due("memory", "expires_at <= ?1", "expires_at", sweep.expired_at),
+            due("memory", "deleted_at <= ?1", "deleted_at", sweep.deleted_until),
+            due("cache_entry", "expires_at <= ?1", "expires_at", sweep.expired_at),
+            due("decision", "expires_at <= ?1", "expires_at", sweep.expired_at),
+            due("audit", "at < ?1", "at", sweep.audited_before),
+            due("wipe", "at < ?1", "at", sweep.wiped_before),
         ]
     }
 
@@ -143,27 +172,63 @@ impl Due {
         let Due { table, condition, order, .. } = self;
         format!("SELECT rowid FROM {table} WHERE {condition} ORDER BY {order} LIMIT ?2")
     }
+
+    /// Bytes of the text of a row, if it has a long one.
+    fn bytes(&self, connection: &Connection, row: i64) -> Result<i64> {
+        let sql = match self.table {
+            "memory" => "SELECT octet_length(text) FROM content WHERE memory = ?1",
+            "cache_entry" => "SELECT octet_length(response) FROM cache_entry WHERE row = ?1",
+            _ => return Ok(0),
+        };
+        Ok(connection.prepare_cached(sql)?.query_row([row], |row| row.get(0)).optional()?.unwrap_or(0))
+    }
+
+    /// Removes a row, or a part of a large memory, which is hidden from then on; whether it is gone.
+    fn remove(&self, connection: &Connection, row: i64) -> Result<bool> {
+        if self.table != "memory" {
+            let sql = format!("DELETE FROM {} WHERE rowid = ?1", self.table);
+            connection.prepare_cached(&sql)?.execute([row])?;
+            return Ok(true);
+        }
+        let [first, last] = passage_keys(row);
+        let sql = "DELETE FROM passage WHERE row IN (SELECT row FROM passage WHERE row BETWEEN ?1 AND ?2 LIMIT ?3)";
+        let removed = connection.prepare_cached(sql)?.execute(params![first, last, bound(PASSAGES_SWEPT_MAX)])?;
+        if removed == PASSAGES_SWEPT_MAX {
+            hide(connection, row, self.moment)?;
+            return Ok(false);
+        }
+        delete(connection, row)?;
+        Ok(true)
+    }
 }
 
-/// Removes what is due, and trims the change log.
+/// Removes what is due, then trims the change log, for one turn at most. Returns in how many steps:
+/// nothing is left after none.
 pub(crate) fn sweep(connection: &Connection, sweep: &Sweep, limit: usize) -> Result<usize> {
-    let mut swept = 0;
+    let mut turn = Turn::begin();
+    let mut steps = 0;
     for due in Due::all(sweep) {
         let mut statement = connection.prepare_cached(&due.sql())?;
-        let parameters = params![due.moment.microseconds(), bound(limit - swept)];
+        let parameters = params![due.moment.microseconds(), bound(limit - steps)];
         let rows = statement.query_map(parameters, |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
-        for row in &rows {
-            if due.table == "memory" {
-                delete(connection, *row)?;
-            } else {
-                let sql = format!("DELETE FROM {} WHERE rowid = ?1", due.table);
-                connection.prepare_cached(&sql)?.execute([row])?;
+        for row in rows {
+            let bytes = due.bytes(connection, row)?;
+            let mut is_gone = false;
+            while !is_gone {
+                if steps == limit || (steps > 0 && turn.is_over()) {
+                    return Ok(steps);
+                }
+                is_gone = due.remove(connection, row)?;
+                steps += 1;
             }
+            turn.remove(bytes);
         }
-        swept += rows.len();
     }
-    connection.prepare_cached(TRIM)?.execute([CHANGES_KEPT, CHANGES_TRIMMED_MAX])?;
-    Ok(swept)
+    if steps < limit {
+        let trimmed = connection.prepare_cached(TRIM)?.execute([CHANGES_KEPT, CHANGES_TRIMMED_MAX])?;
+        steps += usize::from(trimmed > 0);
+    }
+    Ok(steps)
 }
 
 /// Trims the change log to `?1` rows, by at most `?2`.

@@ -1,13 +1,14 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
-    DecisionStore, FailedJob, Filter, Job, JobCounts, JobStore, Memory, MemoryId, ModelId, Page, QueryVector, Result,
-    Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Vector, Wiped,
+    DecisionStore, Error, FailedJob, Filter, Job, JobCounts, JobStore, Memory, MemoryId, ModelId, Page, QueryVector,
+    Result, Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Vector, Wiped,
 };
 
 use crate::cache::Cache;
-use crate::connection::{Database, Readers};
+use crate::connection::{self, Database, Readers};
 use crate::open::{OpenError, Options, open};
 use crate::writer::Writer;
 use crate::{answers, audit, decisions, doctor, jobs, read, remove, tokens, write};
@@ -74,8 +75,20 @@ impl Store for SqliteStore {
     }
 
     fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
-        let (filter, id) = (filter.clone(), id.cloned());
-        self.writer.run(move |connection| remove::soft_delete(connection, &filter, id.as_ref(), now, limit))
+        let chosen = remove::chosen(filter, id);
+        let rows = self.readers.read(|connection| remove::deletable(connection, &chosen, limit))?;
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        self.writer.run(move |connection| {
+            let deleted = remove::soft_delete(connection, &chosen, &rows, now)?;
+            if deleted == rows.len() || rows.len() < limit {
+                return Ok(deleted);
+            }
+            // Others changed some of them meanwhile, which must not look as if no more passed.
+            let more = remove::deletable(connection, &chosen, limit - deleted)?;
+            Ok(deleted + remove::soft_delete(connection, &chosen, &more, now)?)
+        })
     }
 
     fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {
@@ -97,7 +110,12 @@ impl Store for SqliteStore {
 
     fn wipe(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Wiped> {
         let (space, owner) = (space.clone(), owner.to_owned());
-        self.writer.run(move |connection| remove::wipe(connection, &space, &owner, now))
+        let wiped = self.writer.run(move |connection| remove::wipe(connection, &space, &owner, now))?;
+        if let Err(failure) = connection::empty_log(&self.database) {
+            // The data is gone for every reader of the database.
+            tracing::warn!(error = %Error::from(failure), "the log still holds pages from before a wipe");
+        }
+        Ok(wiped)
     }
 
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
@@ -114,8 +132,14 @@ impl Store for SqliteStore {
     }
 
     fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize> {
-        let sweep = *sweep;
-        self.writer.run(move |connection| remove::sweep(connection, &sweep, limit))
+        let due = *sweep;
+        let steps = self.writer.run(move |connection| remove::sweep(connection, &due, limit))?;
+        // It wrote much, unless it was the last. That is moved out of the log here, before the log is so
+        // long that a commit does it and its caller waits. If it fails, a commit will try again.
+        if steps > 0 && steps < limit {
+            let _ = self.readers.read(connection::checkpoint);
+        }
+        Ok(steps)
     }
 
     fn version(&self) -> Result<u64> {
@@ -178,8 +202,15 @@ impl CacheStore for SqliteStore {
     }
 
     fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
-        let (space, owner, ids) = (space.clone(), owner.to_owned(), ids.to_vec());
-        self.writer.run(move |connection| answers::delete(connection, &space, &owner, &ids))
+        let ids: Arc<[MemoryId]> = ids.into();
+        let (mut done, mut deleted) = (0, 0);
+        while done < ids.len() {
+            let (space, owner, ids) = (space.clone(), owner.to_owned(), Arc::clone(&ids));
+            let part = self.writer.run(move |connection| answers::delete(connection, &space, &owner, &ids[done..]))?;
+            done += part.0;
+            deleted += part.1;
+        }
+        Ok(deleted)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use loci_core::Error;
 use rusqlite::Connection;
@@ -17,6 +18,32 @@ use crate::failure::{Result, breaks_connection, describe};
 const QUEUE_MAX: usize = 1_024;
 /// Pieces of work in one commit.
 const GROUP_MAX: usize = 256;
+/// One part of work that can be done in parts, so that it does not hold up others for long.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    begun: Instant,
+    /// Of large texts that were removed: they are overwritten, which the commit pays for.
+    bytes: i64,
+}
+
+impl Turn {
+    const TIME_MAX: Duration = Duration::from_millis(1);
+    const BYTES_MAX: i64 = 256 << 10;
+
+    pub(crate) fn begin() -> Self {
+        Turn { begun: Instant::now(), bytes: 0 }
+    }
+
+    /// Counts bytes that were removed.
+    pub(crate) fn remove(&mut self, bytes: i64) {
+        self.bytes += bytes;
+    }
+
+    /// Whether the rest is for the next turn.
+    pub(crate) fn is_over(&self) -> bool {
+        self.bytes >= Turn::BYTES_MAX || self.begun.elapsed() >= Turn::TIME_MAX
+    }
+}
 
 /// Where work for the writing thread is handed in.
 #[derive(Debug)]

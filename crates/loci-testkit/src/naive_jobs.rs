@@ -48,6 +48,7 @@ impl State {
         match outcome {
             JobOutcome::Done => drop(self.jobs.remove(&key)),
             JobOutcome::Retry { due_at, .. } => waiting.due_at = *due_at,
+            JobOutcome::Release => waiting.attempts -= 1,
             JobOutcome::Failed { problem } => waiting.failure = Some(problem.clone()),
         }
         Ok(())

@@ -1,71 +1,110 @@
-//! The threads beside the calls: one writes what was noted, sweeps and embeds, one enriches.
+//! The threads beside the calls: one writes what was noted, one sweeps, one embeds, one enriches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loci_core::{Error, JobStore};
-use loci_engine::Engine;
+use loci_core::{JobStore, Result};
+use loci_engine::{Bell, Engine, catch_panic};
 use loci_store_sqlite::SqliteStore;
 
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
-/// How long an end waits for the round that runs. Together with the drain of the server this
+/// How long an end waits for the rounds that run. Together with the drain of the server this
 /// stays below two seconds.
 const ROUND_END_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// How long leftovers wait for the start of a process to be over.
 const START_PAUSE: Duration = Duration::from_secs(1);
 
+/// The shortest pause between two rounds of sweeping, for other processes that write.
+const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(10);
+
 /// Background work. When this is dropped, the rounds that run are waited for, within limits, so
 /// that whoever drops the engine next closes the store.
 pub struct Background {
     engine: Arc<Engine>,
     stopping: Arc<AtomicBool>,
+    bells: Vec<Arc<Bell>>,
     ended: mpsc::Receiver<()>,
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::SeqCst);
-        self.engine.to_write().ring();
-        self.engine.to_enrich().ring();
+        self.bells.iter().for_each(|bell| bell.ring());
         // Nothing is ever sent: the channel closes when the last thread has ended.
-        let _ = self.ended.recv_timeout(ROUND_END_TIMEOUT);
+        if self.ended.recv_timeout(ROUND_END_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
+            // A language model may think for long; another process need not wait for its lease.
+            self.engine.hand_back();
+        }
     }
 }
 
 impl Background {
     /// Starts the threads.
     pub fn start(parts: &Parts, settings: &Settings) -> Self {
-        let stopping = Arc::new(AtomicBool::new(false));
         let (ending, ended) = mpsc::channel();
-        let of_thread = || Worker {
-            engine: Arc::clone(&parts.engine),
-            stopping: Arc::clone(&stopping),
-            interval: settings.maintenance,
-            is_failing: false,
-            _ending: ending.clone(),
+        let engine = Arc::clone(&parts.engine);
+        let mut background = Background { engine, stopping: Arc::default(), bells: Vec::new(), ended };
+        let (interval, flush) = (settings.maintenance, settings.flush);
+        let mut worker = |work, bell: &Arc<Bell>| {
+            background.bells.push(Arc::clone(bell));
+            let (bell, stopping) = (Arc::clone(bell), Arc::clone(&background.stopping));
+            Worker { work, bell, stopping, interval, is_failing: false, _ending: ending.clone() }
         };
-        let (keeper, enricher) = (of_thread(), of_thread());
-        let (flush, store) = (settings.flush, Arc::clone(&parts.store));
-        spawn("maintenance", move || keeper.keep(flush));
-        spawn("enrichment", move || enricher.enrich(store));
-        Background { engine: Arc::clone(&parts.engine), stopping, ended }
+        let [noting, sweeping, embedding, enriching] = std::array::from_fn(|_| Arc::clone(&parts.engine));
+        let store = Arc::clone(&parts.store);
+
+        worker("noting calls", parts.engine.to_write())
+            .spawn(interval, move || flush_notes(&noting, flush).map(|()| interval));
+        worker("sweeping", &Arc::default()).spawn(interval, move || {
+            let begun = Instant::now();
+            Ok(if sweeping.sweep()? > 0 { sweep_pause(begun.elapsed()) } else { interval })
+        });
+        worker("embedding", parts.engine.to_embed())
+            .spawn(interval, move || Ok(if embedding.embed_pending()? > 0 { Duration::ZERO } else { interval }));
+        // What other processes left can wait until the first calls are answered.
+        worker("enrichment", parts.engine.to_enrich()).spawn(START_PAUSE, move || {
+            Ok(if enriching.enrich()? { Duration::ZERO } else { until_next_job(&enriching, &store, interval) })
+        });
+        background
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
-    if let Err(error) = thread::Builder::new().name(name.to_owned()).spawn(work) {
-        tracing::warn!(%error, "there is no thread for {name}, which does not happen in this process");
+fn flush_notes(engine: &Engine, linger: Duration) -> Result<()> {
+    // Others will come. The bell rings again when enough of them wait.
+    if engine.buffered() > 0 {
+        engine.to_write().wait(linger);
     }
+    engine.flush()
 }
 
+/// The pause after a round of sweeping that took this long: three quarters of the time belong to
+/// whoever waits for the lock of the store, in whichever process. SQLite has them look for it only
+/// every 100 ms, so that they would seldom meet shorter gaps.
+fn sweep_pause(round: Duration) -> Duration {
+    SWEEP_PAUSE_MIN.max(3 * round)
+}
+
+/// Jobs may come in or come due in other processes, too.
+fn until_next_job(engine: &Engine, store: &SqliteStore, interval: Duration) -> Duration {
+    let next = store.next_job_at().ok().flatten().map_or(f64::INFINITY, |next| {
+        const DAY_SECONDS: f64 = 86_400.0;
+        DAY_SECONDS * next.days_since(engine.now())
+    });
+    // At least a moment: a job that another process holds may be due by its lease alone.
+    Duration::from_secs_f64(next.clamp(1.0, interval.as_secs_f64().max(1.0)))
+}
+
+/// One kind of work, in a thread of its own.
 struct Worker {
-    engine: Arc<Engine>,
+    work: &'static str,
+    /// Rings when there is something to do, and at the end.
+    bell: Arc<Bell>,
     stopping: Arc<AtomicBool>,
     interval: Duration,
     is_failing: bool,
@@ -73,54 +112,27 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes what was noted soon after it was, and runs a round of [`Engine::maintain`] at every
-    /// interval, first after one, and another at once while there is something to do.
-    fn keep(mut self, flush: Duration) {
-        let mut next_round = Instant::now() + self.interval;
-        while !self.is_stopping() {
-            if self.engine.to_write().wait(next_round.saturating_duration_since(Instant::now())) {
-                // Others will come. The bell rings again when enough of them wait.
-                if !self.is_stopping() {
-                    self.engine.to_write().wait(flush);
-                }
-                let flushed = self.engine.flush();
-                self.report("noting calls", flushed);
-            }
-            if !self.is_stopping() && Instant::now() >= next_round {
-                let maintained = self.engine.maintain();
-                let did_something = maintained.as_ref().is_ok_and(|done| done.swept + done.embedded > 0);
-                self.report("maintenance", maintained);
-                next_round = Instant::now() + if did_something { Duration::ZERO } else { self.interval };
-            }
+    fn spawn(self, wait: Duration, round: impl FnMut() -> Result<Duration> + Send + 'static) {
+        let work = self.work;
+        if let Err(error) = thread::Builder::new().name(work.to_owned()).spawn(move || self.run(wait, round)) {
+            tracing::warn!(%error, "there is no thread for {work}, which does not happen in this process");
         }
     }
 
-    /// Does jobs as they come in or come due, in this process or another.
-    fn enrich(mut self, store: Arc<SqliteStore>) {
-        // What other processes left can wait until the first calls are answered.
-        self.engine.to_enrich().wait(START_PAUSE);
+    /// Runs rounds until the end, the first one after `wait`. Each says how long the wait for the
+    /// next one is, unless the bell rings.
+    fn run(mut self, mut wait: Duration, mut round: impl FnMut() -> Result<Duration>) {
+        // A round may have heard the ring of the end.
         while !self.is_stopping() {
-            let settled = self.engine.enrich();
-            // After a failure not before the next interval: what failed is away for a while.
-            let wait = match &settled {
-                Ok(0) => self.until_next_job(&store),
-                Ok(_) => Duration::ZERO,
-                Err(_) => self.interval,
-            };
-            self.report("enrichment", settled);
-            if !wait.is_zero() {
-                self.engine.to_enrich().wait(wait);
+            self.bell.wait(wait);
+            if self.is_stopping() {
+                break;
             }
+            let outcome = catch_panic(&mut round);
+            // What failed is away for a while.
+            wait = *outcome.as_ref().unwrap_or(&self.interval);
+            self.report(outcome);
         }
-    }
-
-    fn until_next_job(&self, store: &SqliteStore) -> Duration {
-        let next = store.next_job_at().ok().flatten().map_or(f64::INFINITY, |next| {
-            const DAY_SECONDS: f64 = 86_400.0;
-            DAY_SECONDS * next.days_since(self.engine.now())
-        });
-        // At least a moment: a job that another process holds may be due by its lease alone.
-        Duration::from_secs_f64(next.clamp(1.0, self.interval.as_secs_f64().max(1.0)))
     }
 
     fn is_stopping(&self) -> bool {
@@ -128,17 +140,76 @@ impl Worker {
     }
 
     /// A state is logged when it begins, not at every round that it lasts.
-    fn report<T>(&mut self, what: &str, outcome: Result<T, Error>) {
+    fn report<T>(&mut self, outcome: Result<T>) {
+        let work = self.work;
         match outcome {
             Ok(_) if self.is_failing => {
                 self.is_failing = false;
-                tracing::info!("{what} goes on again");
+                tracing::info!("{work} goes on again");
             }
             Err(error) if !self.is_failing => {
                 self.is_failing = true;
-                tracing::warn!(%error, "{what} fails; it is tried again at every interval");
+                tracing::warn!(%error, "{work} fails; it is tried again at every interval");
             }
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loci_core::Error;
+
+    use super::*;
+
+    fn worker() -> (Worker, Arc<AtomicBool>) {
+        let (bell, stopping) = (Arc::default(), Arc::<AtomicBool>::default());
+        let worker = Worker {
+            work: "test",
+            bell,
+            stopping: stopping.clone(),
+            interval: Duration::ZERO,
+            is_failing: false,
+            _ending: mpsc::channel().0,
+        };
+        (worker, stopping)
+    }
+
+    #[test]
+    fn rounds_go_on_after_panics_and_errors() {
+        let (worker, stopping) = worker();
+        let mut rounds = 0;
+        worker.run(Duration::ZERO, || {
+            rounds += 1;
+            match rounds {
+                1 => panic!("a test"),
+                2 => Err(Error::unavailable("a test")),
+                3 => Ok(Duration::ZERO),
+                _ => {
+                    stopping.store(true, Ordering::SeqCst);
+                    Ok(Duration::MAX)
+                }
+            }
+        });
+        assert_eq!(rounds, 4);
+    }
+
+    #[test]
+    fn an_end_begins_no_round() {
+        let (worker, stopping) = worker();
+        stopping.store(true, Ordering::SeqCst);
+        let mut rounds = 0;
+        worker.run(Duration::ZERO, || {
+            rounds += 1;
+            Ok(Duration::ZERO)
+        });
+        assert_eq!(rounds, 0);
+    }
+
+    #[test]
+    fn sweeping_leaves_most_of_the_time_to_others() {
+        for (round, pause) in [(0, 10), (3, 10), (4, 12), (100, 300)] {
+            assert_eq!(sweep_pause(Duration::from_millis(round)), Duration::from_millis(pause));
         }
     }
 }

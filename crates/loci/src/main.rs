@@ -15,6 +15,7 @@ mod output;
 mod secret;
 mod settings;
 mod settings_file;
+mod signal;
 mod wiring;
 
 use std::collections::BTreeSet;

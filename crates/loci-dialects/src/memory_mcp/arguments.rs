@@ -114,9 +114,11 @@ fn moment(argument: &str, text: &str, time_of_day: Time) -> Result<Timestamp> {
     let pieces = Pieces::parse(text.trim()).ok();
     // What `[Europe/Berlin]` means, only a database of zones knows.
     let pieces = pieces.filter(|pieces| pieces.time_zone_annotation().is_none());
-    let moment = pieces.and_then(|pieces| {
+    let moment = pieces.map(|pieces| {
         let moment = pieces.date().to_datetime(pieces.time().unwrap_or(time_of_day));
-        pieces.to_numeric_offset().unwrap_or(Offset::UTC).to_timestamp(moment).ok()
+        // The last hours of the year 9999 are beyond what a timestamp holds, and mean for ever.
+        let beyond = if moment.year() > 0 { jiff::Timestamp::MAX } else { jiff::Timestamp::MIN };
+        pieces.to_numeric_offset().unwrap_or(Offset::UTC).to_timestamp(moment).unwrap_or(beyond)
     });
     moment.map(|moment| Timestamp::from_microseconds(moment.as_microsecond())).ok_or_else(|| {
         let problem =
@@ -199,6 +201,7 @@ mod tests {
     fn either_end_may_be_missing_but_not_both() {
         assert!(matches!(range(Some("2025-01-15"), None).moments(), Ok((Some(_), None))));
         assert!(matches!(range(None, Some("2025-01-15")).moments(), Ok((None, Some(_)))));
+        assert!(range(Some("9998-12-31"), Some("9999-12-31")).moments().is_ok());
         assert!(range(None, None).moments().unwrap_err().message.contains("`time_range`"));
     }
 

@@ -192,10 +192,12 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
         return Ok(());
     }
     if step.maintain {
-        return world.engine.maintain().map(drop).map_err(|error| error.message);
+        let engine = &world.engine;
+        let maintained = engine.flush().and_then(|()| engine.sweep()).and_then(|_| engine.embed_pending());
+        return maintained.map(drop).map_err(|error| error.message);
     }
     if step.enrich {
-        while world.engine.enrich().map_err(|error| error.message)? > 0 {}
+        while world.engine.enrich().map_err(|error| error.message)? {}
         return Ok(());
     }
     if step.flush {
@@ -260,6 +262,7 @@ fn check_audited(world: &mut World, step: &Step, audited: &Audited) -> Result<()
 fn shown_entry(entry: &AuditEntry) -> Value {
     let mut shown = json!({
         "user": entry.user,
+        "caller": entry.caller,
         "dialect": entry.dialect,
         "tool": entry.tool,
         "operation": entry.operation,

@@ -2,7 +2,9 @@
 //! English words; of other languages they see length, numbers, names and question marks, so that
 //! they err on the cautious side there.
 
+mod cues;
 mod kind;
+mod lexicon;
 mod sentence;
 mod signals;
 mod summary;
@@ -11,15 +13,18 @@ use loci_core::limits::SUMMARY_WORDS_MAX;
 use loci_core::{Enricher, Enrichment, Error, MEMORY_KINDS, Result};
 use loci_search::analysis;
 
-use sentence::Sentence;
+use cues::Cue;
+use sentence::{Request, Sentence};
 
 /// Bytes of a text that are judged. People say what matters first, and the work stays bounded.
 const READ_BYTES_MAX: usize = 32 << 10;
+/// Sentences of a text that are judged: more than people put into as many bytes.
+const SENTENCES_MAX: usize = 500;
 /// Characters of a summary, where a hundred words are too many: a word has no longest length.
 const SUMMARY_CHARACTERS_MAX: usize = 1_000;
 
 /// Judges by rules: [`importance`](signals::importance), [`summary`](summary::summary) and
-/// [`kind`](kind::kind).
+/// [`kind`](kind::kind), all from the [`worth`](signals::worth) of its sentences.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalEnricher;
 
@@ -30,19 +35,55 @@ impl Enricher for LocalEnricher {
     }
 }
 
+/// A sentence and what the rules make of it.
+struct Judged<'a> {
+    text: &'a str,
+    words: usize,
+    /// How many words name something exactly.
+    specifics: usize,
+    cues: Vec<Cue>,
+    /// How much it matters, 0 to 1.
+    worth: f64,
+}
+
+impl<'a> Judged<'a> {
+    fn of(sentence: Sentence<'a>) -> Self {
+        let cues = cues::cues(&sentence);
+        let worth = signals::worth(&sentence, &cues);
+        Judged { text: sentence.text, words: sentence.words, specifics: sentence.specifics(), cues, worth }
+    }
+
+    fn has(&self, cue: Cue) -> bool {
+        self.cues.contains(&cue)
+    }
+}
+
 /// The judgement of the rules.
 pub(crate) fn judge(text: &str) -> Enrichment {
+    let sentences = sentences(text);
+    Enrichment {
+        importance: signals::importance(sentences.iter().map(|judged| judged.worth)),
+        summary: summary::summary(text, &sentences),
+        kind: kind::kind(&sentences).to_owned(),
+    }
+}
+
+fn sentences(text: &str) -> Vec<Judged<'_>> {
     let read = &text[..text.floor_char_boundary(READ_BYTES_MAX)];
-    let mut sentences: Vec<Sentence<'_>> = analysis::sentences(read).map(Sentence::of).collect();
+    let mut sentences: Vec<Sentence<'_>> = analysis::sentences(read).take(SENTENCES_MAX).map(Sentence::of).collect();
     // The last one may be cut in the middle.
     if read.len() < text.len() && sentences.len() > 1 {
         sentences.pop();
     }
-    Enrichment {
-        importance: signals::importance(&sentences),
-        summary: summary::summary(text, &sentences),
-        kind: kind::kind(&sentences).to_owned(),
+    for place in 0..sentences.len() {
+        let neighbour = match sentences[place].request {
+            Some(Request::Next) if place + 1 < sentences.len() => place + 1,
+            Some(Request::Next | Request::Previous) if place > 0 => place - 1,
+            _ => continue,
+        };
+        sentences[neighbour].request = Some(Request::This);
     }
+    sentences.into_iter().map(Judged::of).collect()
 }
 
 /// Refuses a judgement that is none, whoever made it.

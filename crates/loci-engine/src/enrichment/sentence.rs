@@ -2,8 +2,10 @@
 
 use loci_search::analysis;
 
-/// Words that turn round what follows, besides those that end in "n't".
-const NEGATIONS: [&str; 4] = ["not", "never", "no", "without"];
+use super::lexicon::{self, Phrases};
+
+/// What ends a clause, beside blanks.
+const CLAUSE_MARKS: [char; 14] = [',', ';', ':', '.', '!', '?', '…', '(', ')', '"', '“', '”', '–', '—'];
 
 /// A sentence with its words.
 pub(super) struct Sentence<'a> {
@@ -11,41 +13,81 @@ pub(super) struct Sentence<'a> {
     pub(super) text: &'a str,
     /// How many words it has.
     pub(super) words: usize,
-    /// Whether it asks.
-    pub(super) is_question: bool,
-    /// The words in lower case, each between two spaces.
+    /// What is asked of the listener's memory, if anything.
+    pub(super) request: Option<Request>,
+    /// The words and, as `.`, the ends of clauses, each between two spaces; without the words that ask
+    /// to remember the rest.
     line: String,
+    /// The same in lower case: of ASCII alone, so that both have the same places.
+    lower: String,
+}
+
+/// What is asked of the listener's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Request {
+    /// To remember what the sentence says.
+    This,
+    /// To remember the sentence before it.
+    Previous,
+    /// To remember the sentence after it.
+    Next,
+    /// To remind somebody of something to do.
+    Reminder,
+}
+
+/// Some words of a sentence: those of its line from `start` to `end`, without the spaces around them.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'s> {
+    sentence: &'s Sentence<'s>,
+    start: usize,
+    end: usize,
 }
 
 impl<'a> Sentence<'a> {
     pub(super) fn of(text: &'a str) -> Self {
-        let mut line = " ".to_owned();
-        let mut words = 0;
-        for (_, word) in analysis::words(text) {
-            words += 1;
-            line.push_str(&word.to_lowercase().replace('\u{2019}', "'"));
+        let mut line = " .".to_owned();
+        let (mut words, mut end) = (0, 0);
+        for (start, word) in analysis::words(text) {
+            let between = &text[end..start];
+            if words > 0 && (between.contains(CLAUSE_MARKS) || between.contains(" - ")) {
+                line.push_str(" .");
+            }
             line.push(' ');
+            line.push_str(&written_out(&word.replace('\u{2019}', "'")));
+            (words, end) = (words + 1, start + word.len());
         }
-        Sentence { text, words, is_question: is_question(text, &line), line }
+        line.push_str(" . ");
+        let lower = line.to_ascii_lowercase();
+        let mut sentence = Sentence { text, words, request: None, line, lower };
+        sentence.take_request();
+        sentence
     }
 
-    /// Whether it has one of these phrases (lower case, one space between words), and no negation
-    /// before it.
-    pub(super) fn says(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| {
-            self.line.match_indices(&format!(" {phrase} ")).any(|(start, _)| {
-                let before = self.line[..start].rsplit(' ').next().unwrap_or_default();
-                !NEGATIONS.contains(&before) && !before.ends_with("n't")
-            })
+    /// Where it has one of these phrases.
+    pub(super) fn places(&self, list: Phrases) -> impl Iterator<Item = Place<'_>> {
+        list.split(", ").flat_map(|phrase| {
+            let starts = self.lower.match_indices(phrase).map(|(start, _)| start);
+            let places = starts.map(|start| Place { sentence: self, start, end: start + phrase.len() });
+            places.filter(|place| place.before().ends_with(' ') && place.after().starts_with(' '))
         })
     }
 
-    /// Whether it begins with one of these phrases.
-    pub(super) fn begins_with(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| self.line.starts_with(&format!(" {phrase} ")))
+    /// Whether it has one of these phrases, and no negation before it.
+    pub(super) fn says(&self, list: Phrases) -> bool {
+        self.places(list).any(|place| !place.is_negated())
     }
 
-    /// Words that name something exactly: with a digit, written like an identifier, an address or
+    /// Whether it begins with one of these phrases.
+    pub(super) fn begins_with(&self, list: Phrases) -> bool {
+        Place { sentence: self, start: 1, end: 2 }.followed_by(list).is_some()
+    }
+
+    /// The words by which it is introduced, such as "so", "well" and "please".
+    pub(super) fn opening(&self) -> Place<'_> {
+        Place { sentence: self, start: 0, end: 0 }.skip_forward(lexicon::OPENERS)
+    }
+
+    /// How many words name something exactly: with a digit, written like an identifier, an address or
     /// a path, or with a capital where no sentence begins.
     pub(super) fn specifics(&self) -> usize {
         let is_specific = |(place, chunk): (usize, &str)| {
@@ -60,33 +102,139 @@ impl<'a> Sentence<'a> {
         };
         self.text.split_whitespace().enumerate().filter(|chunk| is_specific(*chunk)).count()
     }
-}
 
-/// Whether a sentence asks: it ends with a question mark, or it is worded as a question and ends with
-/// no mark at all.
-fn is_question(text: &str, line: &str) -> bool {
-    const CLOSING: [char; 9] = ['"', '\'', '\u{201d}', '\u{2019}', ')', '!', '.', '»', '」'];
-    if text.trim_end_matches(CLOSING).ends_with(['?', '？', '؟']) {
-        return true;
+    /// Whether it asks: it ends with a question mark, or it is worded as a question and ends with no mark
+    /// at all, or it demands an answer. A request to remember asks for nothing.
+    pub(super) fn is_question(&self) -> bool {
+        const CLOSING: [char; 9] = ['"', '\'', '\u{201d}', '\u{2019}', ')', '!', '.', '»', '」'];
+        let opening = self.opening();
+        let is_marked = self.text.trim_end_matches(CLOSING).ends_with(['?', '？', '؟']);
+        let is_tagged = || self.places(lexicon::TAGS).any(Place::is_last_clause);
+        let is_worded =
+            || opening.is_followed_by_question() && (is_marked || self.text.ends_with(char::is_alphanumeric));
+        self.request.is_none()
+            && ((is_marked && !is_tagged()) || is_worded() || opening.followed_by(lexicon::DEMANDS).is_some())
     }
-    let mut words = line.split_whitespace();
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let is_worded = match first {
-        "what's" | "who's" | "where's" | "how's" => true,
-        "what" | "who" | "whose" | "which" | "where" | "why" | "how" => QUESTION_VERBS.contains(&second),
-        // "Do it" and "have it" are orders.
-        "do" | "have" => matches!(second, "i" | "you" | "we" | "they"),
-        _ => QUESTION_VERBS.contains(&first) && QUESTION_SUBJECTS.contains(&second),
-    };
-    is_worded && text.ends_with(char::is_alphanumeric)
+
+    /// Finds what asks to remember something and takes it out, so that the rest is judged for itself.
+    fn take_request(&mut self) {
+        let is_asked = |place: &Place<'_>| place.invitation().is_some() && !place.asks_back();
+        let asked = |list| self.places(list).find(is_asked).map(|place| (place, place.invitation().unwrap_or(place)));
+        let Some((place, invitation)) = asked(lexicon::REQUESTS) else {
+            self.request = asked(lexicon::REMINDERS).map(|_| Request::Reminder);
+            return;
+        };
+        if place.followed_by("to").is_some() {
+            self.request = Some(Request::Reminder);
+            return;
+        }
+        let (start, end) = (invitation.start, place.skip_forward(lexicon::LINKS).end);
+        let is_of_next = self.lower[start..].contains(" this ") || self.text.ends_with([':', '：']);
+        self.line.replace_range(start..end, ".");
+        self.lower.replace_range(start..end, ".");
+        let is_alone = self.lower.split_whitespace().all(|word| lexicon::has(lexicon::BLANKS, word));
+        self.request = Some(match (is_alone, is_of_next) {
+            (false, _) => Request::This,
+            (true, true) => Request::Next,
+            (true, false) => Request::Previous,
+        });
+    }
 }
 
-const QUESTION_VERBS: [&str; 21] = [
-    "is", "are", "was", "were", "do", "does", "did", "can", "could", "should", "would", "will", "has", "have", "had",
-    "am", "to", "many", "much", "long", "often",
-];
-const QUESTION_SUBJECTS: [&str; 14] =
-    ["i", "you", "we", "they", "he", "she", "it", "there", "this", "that", "the", "my", "your", "our"];
+/// "I am" for "I'm".
+fn written_out(word: &str) -> String {
+    const CONTRACTIONS: [(&str, &str); 4] = [("'m", "am"), ("'re", "are"), ("'ve", "have"), ("'ll", "will")];
+    let split = CONTRACTIONS.iter().find_map(|(end, verb)| Some((word.strip_suffix(end)?, verb)));
+    split.map_or_else(|| word.to_owned(), |(word, verb)| format!("{word} {verb}"))
+}
+
+impl<'s> Place<'s> {
+    fn before(self) -> &'s str {
+        &self.sentence.lower[..self.start]
+    }
+
+    fn after(self) -> &'s str {
+        &self.sentence.lower[self.end..]
+    }
+
+    /// The phrase of the list that comes next.
+    pub(super) fn followed_by(self, list: Phrases) -> Option<Self> {
+        let after = self.after().strip_prefix(' ')?;
+        let phrase =
+            list.split(", ").find(|phrase| after.strip_prefix(phrase).is_some_and(|rest| rest.starts_with(' ')))?;
+        Some(Place { start: self.end + 1, end: self.end + 1 + phrase.len(), ..self })
+    }
+
+    /// The phrase of the list that comes just before.
+    pub(super) fn preceded_by(self, list: Phrases) -> Option<Self> {
+        let before = self.before().strip_suffix(' ')?;
+        let phrase =
+            list.split(", ").find(|phrase| before.strip_suffix(phrase).is_some_and(|rest| rest.ends_with(' ')))?;
+        Some(Place { start: before.len() - phrase.len(), end: before.len(), ..self })
+    }
+
+    /// The last of the phrases of the list that follow one another from here.
+    pub(super) fn skip_forward(self, list: Phrases) -> Self {
+        std::iter::successors(Some(self), |place| place.followed_by(list)).last().unwrap_or(self)
+    }
+
+    /// The first of the phrases of the list that follow one another up to here.
+    pub(super) fn skip_back(self, list: Phrases) -> Self {
+        std::iter::successors(Some(self), |place| place.preceded_by(list)).last().unwrap_or(self)
+    }
+
+    /// The next word, as it is written.
+    pub(super) fn next_word(self) -> &'s str {
+        self.sentence.line[self.end..].split_whitespace().next().unwrap_or_default()
+    }
+
+    /// The word before, as it is written, and whether it is the first one of its clause.
+    pub(super) fn previous_word(self) -> (&'s str, bool) {
+        let mut words = self.sentence.line[..self.start].split_whitespace().rev();
+        (words.next().unwrap_or_default(), words.next().is_none_or(|word| word == "."))
+    }
+
+    /// Whether a negation stands before it.
+    pub(super) fn is_negated(self) -> bool {
+        let (word, _) = self.skip_back(lexicon::ADVERBS).previous_word();
+        let word = word.to_ascii_lowercase();
+        lexicon::has(lexicon::NEGATIONS, &word) || word.ends_with("n't")
+    }
+
+    /// Whether it is what somebody is asked to do: an order, or after words like "could you please".
+    pub(super) fn is_addressed(self) -> bool {
+        self.skip_back(lexicon::SOFTENERS).preceded_by(lexicon::INVITATIONS).is_some()
+    }
+
+    /// The words by which somebody is asked to do it, or the conjunction that stands in their place.
+    fn invitation(self) -> Option<Self> {
+        let softened = self.skip_back(lexicon::SOFTENERS);
+        softened.preceded_by(lexicon::INVITATIONS).or_else(|| softened.preceded_by(lexicon::CONJUNCTIONS))
+    }
+
+    /// Whether it asks what the listener remembers.
+    fn asks_back(self) -> bool {
+        let ends_with_verb =
+            ["remember", "remind me"].iter().any(|verb| self.sentence.lower[..self.end].ends_with(verb));
+        ends_with_verb && self.followed_by(lexicon::RECOLLECTIONS).is_some()
+    }
+
+    /// Whether nothing comes after it but the end, and something before.
+    fn is_last_clause(self) -> bool {
+        self.start > 3 && self.preceded_by(".").is_some() && self.after() == " . "
+    }
+
+    fn is_followed_by_question(self) -> bool {
+        let asks = |list| self.followed_by(list);
+        asks(lexicon::ASKING).is_some()
+            || asks(lexicon::ASKING_WITH_VERB).is_some_and(|word| word.followed_by(lexicon::QUESTION_VERBS).is_some())
+            || match (asks(lexicon::ORDER_VERBS), asks(lexicon::QUESTION_VERBS)) {
+                (Some(verb), _) => verb.followed_by(lexicon::QUESTION_PERSONS).is_some(),
+                (None, Some(verb)) => verb.followed_by(lexicon::QUESTION_SUBJECTS).is_some(),
+                (None, None) => false,
+            }
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -103,7 +251,7 @@ mod tests {
             ("We had not decided, but today we decided.", true),
         ];
         for (text, expected) in rows {
-            assert_eq!(Sentence::of(text).says(&["decided"]), expected, "{text}");
+            assert_eq!(Sentence::of(text).says("decided"), expected, "{text}");
         }
     }
 
@@ -125,7 +273,7 @@ mod tests {
             ("When I was young I lived in Rome", false),
         ];
         for (text, expected) in rows {
-            assert_eq!(Sentence::of(text).is_question, expected, "{text}");
+            assert_eq!(Sentence::of(text).is_question(), expected, "{text}");
         }
     }
 

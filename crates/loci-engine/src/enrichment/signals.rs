@@ -1,117 +1,144 @@
 //! How much it matters to remember a text.
 
-use super::kind::{is_decision, is_preference, is_small_talk, is_task};
+use super::cues::Cue;
 use super::sentence::Sentence;
 
-/// How much a text matters, 0 to 1, to two digits.
+/// What a sentence is worth that is said at all: whoever says more than 30 characters means something.
+const SAID: f64 = 0.2;
+/// The weights of names and of length, reached by many of them, and the numbers at which they have
+/// reached 63% (1 - 1/e).
+const SPECIFICS: (f64, f64) = (0.4, 2.0);
+const LENGTH: (f64, f64) = (0.15, 20.0);
+/// What speaks for it.
+const REASONS: [(Cue, f64); 11] = [
+    (Cue::Request, 0.65),
+    (Cue::Life, 0.65),
+    (Cue::StandingOrder, 0.65),
+    (Cue::Rule, 0.65),
+    (Cue::Decision, 0.65),
+    (Cue::Preference, 0.4),
+    (Cue::Task, 0.35),
+    (Cue::Detail, 0.3),
+    (Cue::Emphasis, 0.3),
+    (Cue::Event, 0.15),
+    (Cue::Speaker, 0.1),
+];
+/// What speaks against it.
+const DOUBTS: [(Cue, f64); 4] = [(Cue::SmallTalk, 0.8), (Cue::Question, 0.6), (Cue::Moment, 0.5), (Cue::Hedge, 0.3)];
+/// How much each further sentence counts, as a part of the one before.
+const FURTHER_SENTENCE: f64 = 0.25;
+
+/// How much a sentence matters, 0 to 1.
 ///
-/// Each signal `s`, 0 to 1, has a weight `w`: the importance of a text that has this signal alone.
-/// They combine like independent reasons (a noisy-or, Pearl 1988), so that each one raises the sum,
-/// none passes 1 and no order matters; what speaks against it then scales the sum down:
+/// Each signal `s`, 0 to 1, has a weight `w`: the worth of a sentence that has this signal alone.
+/// They combine like independent reasons (a noisy-or, Pearl, Probabilistic Reasoning in Intelligent
+/// Systems, 1988), so that each one raises the sum, none passes 1 and no order matters; what speaks
+/// against it then scales the sum down:
 ///
-/// `importance = (1 - product of (1 - w s)) x product of (1 - d t)`
+/// `worth = (1 - product of (1 - w s)) x product of (1 - d t)`
 ///
 /// | for it | w | s | because |
 /// |---|---|---|---|
-/// | said at all | 0.3 | 1 | whoever says more than 30 characters means something |
-/// | about the speaker | 0.15 | yes or no | the memory is about its user |
-/// | preference | 0.4 | yes or no | it holds for every later answer |
-/// | decision | 0.5 | yes or no | later work contradicts it at a price |
-/// | request to remember | 0.5 | yes or no | the user says so |
-/// | task | 0.25 | yes or no | it matters until it is done |
-/// | `n` numbers, dates, names, identifiers | 0.3 | 1 - e^(-n/2) | what cannot be guessed anew must be kept; the first ones tell the most |
-/// | `n` words | 0.3 | 1 - e^(-n/20) | more is said, with diminishing returns |
+/// | said at all | 0.2 | 1 | whoever says more than 30 characters means something |
+/// | request to remember | 0.65 | yes or no | the user says so |
+/// | life, health, diet, home, work | 0.65 | yes or no | it changes what is right for years |
+/// | standing order, rule | 0.65 | yes or no | it binds every later answer |
+/// | decision | 0.65 | yes or no | later work contradicts it at a price |
+/// | preference | 0.4 | yes or no | it guides every later answer |
+/// | task | 0.35 | yes or no | it matters until it is done |
+/// | name, address, job, relatives | 0.3 | yes or no | it says who the user is |
+/// | called important | 0.3 | yes or no | the user says so, but not of what |
+/// | event | 0.15 | yes or no | it can be asked for by its time |
+/// | about the speaker | 0.1 | yes or no | the memory is about its user |
+/// | `n` numbers, dates, names, identifiers | 0.4 | 1 - e^(-n/2) | what cannot be guessed anew must be kept; the first ones tell the most |
+/// | `n` words | 0.15 | 1 - e^(-n/20) | more is said, with diminishing returns |
 ///
 /// | against it | d | t | because |
 /// |---|---|---|---|
-/// | questions | 0.5 | their share of the sentences | they ask for knowledge, they hold none |
-/// | small talk | 0.8 | its share of the sentences | it holds for the moment alone |
-/// | hedges | 0.3 | yes or no | it may not be so |
-pub(super) fn importance(sentences: &[Sentence<'_>]) -> f64 {
-    let told = || sentences.iter().filter(|sentence| !sentence.is_question);
-    let any = |holds: fn(&Sentence<'_>) -> bool| f64::from(u8::from(told().any(holds)));
-    let share = |holds: fn(&Sentence<'_>) -> bool| {
-        sentences.iter().filter(|sentence| holds(sentence)).count() as f64 / sentences.len().max(1) as f64
+/// | small talk | 0.8 | yes or no | it says nothing |
+/// | question | 0.6 | yes or no | it asks for knowledge, it holds none |
+/// | moment: now, weather, mood, jokes | 0.5 | yes or no | it is over before it is asked for |
+/// | hedge | 0.3 | yes or no | it may not be so |
+pub(super) fn worth(sentence: &Sentence<'_>, cues: &[Cue]) -> f64 {
+    let saturated = |count: usize, (weight, scale): (f64, f64)| weight * (1.0 - (-(count as f64) / scale).exp());
+    let none_of = |signals: &[(Cue, f64)]| {
+        let held = signals.iter().filter(|(cue, _)| cues.contains(cue));
+        held.map(|(_, weight)| 1.0 - weight).product::<f64>()
     };
-    let saturated = |count: usize, scale: f64| 1.0 - (-(count as f64) / scale).exp();
-    let specifics = sentences.iter().map(Sentence::specifics).sum();
-    let words = sentences.iter().map(|sentence| sentence.words).sum();
-    let reasons = [
-        (0.3, 1.0),
-        (0.15, any(|sentence| sentence.says(FIRST_PERSON))),
-        (0.4, any(is_preference)),
-        (0.5, any(is_decision)),
-        (0.5, any(|sentence| sentence.says(REQUESTS))),
-        (0.25, any(is_task)),
-        (0.3, saturated(specifics, 2.0)),
-        (0.3, saturated(words, 20.0)),
-    ];
-    let doubts = [
-        (0.5, share(|sentence| sentence.is_question)),
-        (0.8, share(is_small_talk)),
-        (0.3, any(|sentence| sentence.says(HEDGES))),
-    ];
-    let none_of =
-        |signals: &[(f64, f64)]| signals.iter().map(|(weight, signal)| 1.0 - weight * signal).product::<f64>();
-    let importance = (1.0 - none_of(&reasons)) * none_of(&doubts);
-    (importance * 100.0).round() / 100.0
+    let unsaid = (1.0 - SAID)
+        * (1.0 - saturated(sentence.specifics(), SPECIFICS))
+        * (1.0 - saturated(sentence.words, LENGTH))
+        * none_of(&REASONS);
+    (1.0 - unsaid) * none_of(&DOUBTS)
 }
 
-const FIRST_PERSON: &[&str] = &[
-    "i", "i'm", "i've", "i'd", "i'll", "me", "my", "mine", "myself", "we", "we're", "we've", "we'd", "we'll", "us",
-    "our", "ours", "the user", "user's",
-];
-const REQUESTS: &[&str] = &[
-    "remember",
-    "don't forget",
-    "do not forget",
-    "never forget",
-    "note that",
-    "take note",
-    "keep in mind",
-    "bear in mind",
-    "important",
-    "for the record",
-    "for future reference",
-    "write this down",
-    "make a note",
-];
-const HEDGES: &[&str] = &[
-    "maybe",
-    "perhaps",
-    "possibly",
-    "might",
-    "not sure",
-    "i guess",
-    "i think",
-    "i suppose",
-    "probably",
-    "kind of",
-    "sort of",
-    "apparently",
-    "i wonder",
-    "not certain",
-];
+/// How much a text matters, 0 to 1, to two digits: as much as its best sentence, and a little more for
+/// each further one, with the worths `v` from the highest down:
+///
+/// `importance = 1 - product of (1 - v_i)^(1 / 4^i), i = 0, 1, ...`
+///
+/// So one sentence that matters is not lost among others, and no number of idle ones makes one.
+pub(super) fn importance(worths: impl Iterator<Item = f64>) -> f64 {
+    let mut worths: Vec<f64> = worths.collect();
+    worths.sort_by(|left, right| right.total_cmp(left));
+    let shares = std::iter::successors(Some(1.0), |share| Some(share * FURTHER_SENTENCE));
+    let unsaid: f64 = worths.iter().zip(shares).map(|(worth, share)| (1.0 - worth).powf(share)).product();
+    ((1.0 - unsaid) * 100.0).round() / 100.0
+}
 
 #[cfg(test)]
 mod tests {
     use crate::enrichment::judge;
 
     #[test]
-    fn table_of_importance() {
-        let rows = [
-            ("Thanks a lot, that was really helpful", 0.0..0.15),
-            ("What is the capital of France, by the way?", 0.1..0.35),
-            ("The backup runs every night on the second server", 0.3..0.5),
-            ("Perhaps the backup runs every night on the second server", 0.2..0.35),
-            ("素晴らしい天気ですね", 0.3..0.6),
-            ("My favourite editor is Helix, with dark colours", 0.6..0.8),
-            ("We decided to use PostgreSQL 16 for billing from 2026-03-01", 0.8..1.0),
-            ("Remember that the deploy key rotates every 90 days", 0.6..0.8),
+    fn what_lasts_matters_more_than_what_is_useful_and_that_more_than_the_moment() {
+        let groups: [&[&str]; 3] = [
+            &[
+                "can you remember that I am allergic to penicillin?",
+                "My doctor told me that I have type 2 diabetes",
+                "My mother died last week, I'm flying home for the funeral",
+                "I was promoted to team lead in October",
+                "Don't ever push to main without a review",
+                "Never send invoices without the purchase order number",
+                "Interns must not have access to the production database",
+                "We decided to cancel the gym contract",
+                "My new address is 12 Harbour Street, third floor",
+                "We're expecting twins in March",
+                "Please keep in mind that the garage door only opens from inside",
+                "I can't eat gluten",
+            ],
+            &[
+                "I prefer the window seat on long flights",
+                "My wife hates coriander",
+                "I need to renew my passport before the trip",
+                "Remind me to water the plants on Sunday",
+                "My name is Ana and I work for a publisher",
+                "The invoice is due on 14 June",
+                "My brother is a nurse in Leeds",
+                "Ann and Bob visited the plant in Gdansk on Tuesday",
+                "The staging server listens on port 8443 of atlas-7",
+                "The code of the garage is 4711",
+            ],
+            &[
+                "It is raining outside and I am a bit bored right now",
+                "That must be the funniest thing that I have read today",
+                "I have to laugh at that joke every single time",
+                "Thanks a lot, that was really helpful",
+                "Good morning, I hope you are well",
+                "I am so hungry right now that I cannot think",
+                "You must be joking, there is no way that this is true",
+                "What is the capital of France, by the way?",
+                "tell me something about the history of chess",
+                "The soup was quite good and the bread as well",
+                "It should be fine, let's see what happens",
+                "I wonder whether the old lamp still works",
+            ],
         ];
-        for (text, expected) in rows {
-            let importance = judge(text).importance;
-            assert!(expected.contains(&importance), "{text}: {importance}");
+        for pair in groups.windows(2) {
+            for (more, less) in pair[0].iter().flat_map(|more| pair[1].iter().map(move |less| (more, less))) {
+                let (high, low) = (judge(more).importance, judge(less).importance);
+                assert!(high > low, "{high} {more:?} should matter more than {low} {less:?}");
+            }
         }
     }
 
@@ -120,17 +147,33 @@ mod tests {
         let rows = [
             ("The backup runs at night", "My backup runs at night"),
             ("The backup runs at night", "The backup runs at night on atlas-7"),
+            ("The backup runs at night", "The backup runs at night on Sunday"),
+            ("The backup runs at night", "The backup runs at night, that is important"),
             ("The backup runs at night", "Keep in mind that the backup runs at night"),
-            ("The backup runs at night", "The backup must run at night"),
+            ("I make backups at night", "I have to make backups at night"),
             ("The backup runs at night", "We decided that the backup runs at night"),
             ("The backup runs at night", "I prefer that the backup runs at night"),
+            ("The backup may run at night", "The backup may only run at night"),
+            ("Run the backup at night", "Never run the backup at night"),
+            ("My friend runs at night", "My friend had surgery at night"),
+            ("I exist at night", "I live at night"),
             ("The backup runs at night", "The backup runs at night and copies all the photos to the disk"),
             ("Does the backup run at night?", "The backup does run at night"),
             ("Apparently the backup runs at night", "The backup runs at night"),
+            ("The backup is boring", "The backup is complete"),
             ("Great, that is nice", "The backup runs late"),
         ];
         for (less, more) in rows {
             assert!(judge(less).importance < judge(more).importance, "{less:?} should matter less than {more:?}");
         }
+    }
+
+    #[test]
+    fn a_text_matters_as_its_best_sentence_does_and_a_little_more() {
+        let best = judge("I am allergic to penicillin.").importance;
+        let idle = "The soup was good. ";
+        let several = judge(&format!("{}I am allergic to penicillin.", idle.repeat(20))).importance;
+        assert!(best < several && several < best + 0.1, "{best} {several}");
+        assert!(judge(&idle.repeat(1_000)).importance < 0.4);
     }
 }

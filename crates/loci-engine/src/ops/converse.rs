@@ -10,8 +10,8 @@ use crate::{Engine, SearchMode, check};
 
 /// The conversation that is filed in no collection.
 const GLOBAL: &str = "global";
-/// What a message and the long-term memory made from it weigh until somebody has judged them.
-const WEIGHT: f64 = 0.5;
+/// What a message weighs, and the long-term memory made from it until it is judged or repeated.
+pub(crate) const INITIAL_WEIGHT: f64 = 0.5;
 /// Characters up to which nothing worth a long-term memory is expected in what a person says.
 const SHORT_CHARACTERS_MAX: usize = 30;
 /// Passages of one call that are embedded before it is acknowledged.
@@ -85,7 +85,7 @@ struct Said {
 impl Engine {
     /// Stores messages as short-term memories of the caller, private, which expire after
     /// `message_ttl_seconds` of the [`Policy`](crate::Policy); all of them or none. A human message longer than 30
-    /// characters (without blanks around) also becomes a long-term memory with the same content and
+    /// characters also becomes a long-term memory with the same content and
     /// tags, pending enrichment.
     ///
     /// # Errors
@@ -123,6 +123,9 @@ impl Engine {
         if said.iter().any(|said| said.candidate.is_some()) {
             self.to_enrich.ring();
         }
+        if pending.is_some() {
+            self.to_embed.ring();
+        }
         Ok(Conversed { ids: said.into_iter().map(|said| said.memory.id).collect(), pending })
     }
 
@@ -137,7 +140,7 @@ impl Engine {
         let Message { role, content, tags } = message;
         let tags = distinct(tags);
         let passages = Engine::passages(&content, &tags);
-        let is_candidate = role == Role::Human && content.trim().chars().count() > SHORT_CHARACTERS_MAX;
+        let is_candidate = role == Role::Human && content.chars().count() > SHORT_CHARACTERS_MAX;
         let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
         let memory = Memory {
             space: caller.space.clone(),
@@ -150,7 +153,7 @@ impl Engine {
             kind: role.name().to_owned(),
             summary: None,
             tags,
-            weight: WEIGHT,
+            weight: INITIAL_WEIGHT,
             tier: Tier::ShortTerm,
             thread: None,
             source: None,

@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 
 use loci_core::{
-    Batch, Change, Enrichment, EnrichmentStatus, ErrorCode, Expect, Filter, Job, JobOutcome, Link, Memory, MemoryId,
-    Passage, QueryVector, Reader, Relation, Result, Superseded, Tier, Vector, limits,
+    Batch, Change, Enrichment, EnrichmentStatus, Error, ErrorCode, Expect, Filter, Job, JobOutcome, Link, Memory,
+    MemoryId, Passage, QueryVector, Reader, Relation, Result, Superseded, Tier, Vector, limits,
 };
 use loci_search::analysis::term_counts;
 use uuid::Uuid;
 
+use crate::ops::converse::INITIAL_WEIGHT;
 use crate::ops::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
-use crate::{Engine, SearchMode, enrichment};
+use crate::{Engine, SearchMode, catch_panic, enrichment};
 
-/// Jobs that one call leases.
-const JOBS_MAX: usize = 8;
 /// Seconds of a lease: more than the longest wait for an enricher. A process that ends keeps its jobs
 /// from the others for as long.
 const LEASE_SECONDS: i64 = 300;
@@ -24,13 +24,16 @@ const ATTEMPTS_MAX: u32 = 5;
 const BACKOFF_SECONDS: i64 = 5;
 /// Tries to write one result when something that it rests on changes meanwhile.
 const CONFLICTS_MAX: usize = 4;
+/// How much longer than a failure of the enricher the pause after it is, so that one which hangs
+/// holds up the queue for a fifth of the time at most.
+const PAUSE_PER_FAILURE: i64 = 4;
 /// The cosine from which a memory says the same again as another.
 const REINFORCES_COSINE_MIN: f32 = 0.85;
 /// The cosine from which it is about the same.
 const RELATED_COSINE_MIN: f32 = 0.70;
 /// Memories that a new one is tied to.
 const LINKS_MAX: usize = 3;
-/// Memories that are looked at for that: more than one call can have left pending beside it.
+/// Memories that are looked at for that: more than can have come after it in the same call.
 const NEIGHBOURS_MAX: usize = 2 * limits::MESSAGES_MAX;
 /// The part of what a weight lacks to 1 that one repetition closes. So it rises with every
 /// repetition, most with the first ones, and never passes 1.
@@ -57,39 +60,55 @@ struct Ties {
 }
 
 impl Engine {
-    /// Leases some jobs that are due and does them: gives each memory its importance, summary and
-    /// kind, and ties it to what was known before. Returns how many were settled, in whichever way. Any
+    /// Leases the job that is due longest and does it: gives the memory its importance, summary and
+    /// kind, and ties it to what was known before. Says whether it settled one, in whichever way. Any
     /// number of processes may run it on one store: each job is done once.
     ///
     /// A memory whose cosine to an older one of its owner is at least 0.85 says it again: it gets a link, and
-    /// the nearest one gains weight. From 0.70 on it is about the same and gets a link alone. Nothing
-    /// is merged, and contents, tags and times stay.
+    /// the nearest one gains weight, unless a person set it. From 0.70 on it is about the same and
+    /// gets a link alone. Nothing is merged, and contents, tags and times stay. Older is what was
+    /// stored before, judged or not, so that the order of judging makes no difference.
     ///
     /// # Errors
-    /// `unavailable` if the store does not answer, or the model, before any job is tried. A job that fails
-    /// is no error: it is tried again later, and parked when it has failed too often.
-    pub fn enrich(&self) -> Result<usize> {
+    /// `unavailable` if the store or the model does not answer; then the job waits as if nobody had
+    /// tried it. A job that fails is no error: it is tried again later, and parked when it has failed
+    /// too often.
+    pub fn enrich(&self) -> Result<bool> {
         let now = self.now();
         if self.store.next_job_at()?.is_none_or(|next| next > now) {
-            return Ok(0);
+            return Ok(false);
         }
-        // While the model is away, every process would use up attempts of jobs that are not to blame.
-        if self.search_mode != SearchMode::Words {
-            self.embedder.embed(&["is the model there?"])?;
+        let (until, lease) = (now.plus_seconds(LEASE_SECONDS), Uuid::now_v7().to_string());
+        // One at a time: if the process ends in the middle, no other job has used up an attempt.
+        let Some(job) = self.store.lease_jobs(now, until, &lease, 1)?.pop() else { return Ok(false) };
+        *self.job() = Some(job.clone());
+        let settled = match catch_panic(|| self.enrich_one(&job)) {
+            Err(error) if error.code != ErrorCode::Unavailable => self.fail(&job, &error.message),
+            settled => settled,
+        };
+        if matches!(settled, Ok(true)) {
+            self.job().take();
         }
-        // An enricher may take most of a lease for one job.
-        let jobs_max = if self.enricher.is_some() { 1 } else { JOBS_MAX };
-        let until = now.plus_seconds(LEASE_SECONDS);
-        let mut settled = 0;
-        for job in self.store.lease_jobs(now, until, &Uuid::now_v7().to_string(), jobs_max)? {
-            if self.now() >= until {
-                break;
-            }
-            settled += usize::from(self.enrich_one(&job)?);
-        }
-        Ok(settled)
+        // Else through no fault of its own.
+        self.hand_back();
+        settled
     }
 
+    /// Puts the job under way, if there is one, back into the queue as if nobody had tried it: for the
+    /// end of a process that cannot wait for it. What still works on it can no longer settle it.
+    pub fn hand_back(&self) {
+        if let Some(job) = self.job().take() {
+            // If this fails, the lease runs out some time.
+            let _ = self.commit_settled(&job, Vec::new(), JobOutcome::Release);
+        }
+    }
+
+    fn job(&self) -> MutexGuard<'_, Option<Job>> {
+        self.rounds.job.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// # Errors
+    /// `unavailable` if the job is not to blame.
     fn enrich_one(&self, job: &Job) -> Result<bool> {
         if job.attempts > ATTEMPTS_MAX {
             return self.fail(job, "every process that tried it ended before it was done");
@@ -97,21 +116,14 @@ impl Engine {
         let Some(memory) = self.store.get(&job.space, &job.memory)? else {
             return self.settle(job, |_| Ok((Vec::new(), JobOutcome::Done)));
         };
-        let reading = match self.read(&memory) {
-            Ok(reading) => reading,
-            Err(error) => return self.fail(job, &error.message),
-        };
-        let settled = self.settle(job, |latest| {
+        let reading = self.read(&memory)?;
+        self.settle(job, |latest| {
+            // Its text may have changed while it was read.
             if latest.content == memory.content {
                 return Ok((self.enriched(latest, &reading)?, JobOutcome::Done));
             }
-            let problem = "its text changed while it was read".to_owned();
-            Ok((Vec::new(), JobOutcome::Retry { due_at: self.now(), problem }))
-        });
-        match settled {
-            Err(error) if error.code != ErrorCode::Unavailable => self.fail(job, &error.message),
-            settled => settled,
-        }
+            Ok((Vec::new(), JobOutcome::Release))
+        })
     }
 
     /// Commits what `work` makes of the memory together with the end of the job, again from a fresh
@@ -119,17 +131,21 @@ impl Engine {
     /// else, or the memory with its job.
     fn settle(&self, job: &Job, work: impl Fn(Memory) -> Result<(Vec<Change>, JobOutcome)>) -> Result<bool> {
         for _ in 0..CONFLICTS_MAX {
-            let (mut changes, outcome) = match self.store.get(&job.space, &job.memory)? {
+            let (changes, outcome) = match self.store.get(&job.space, &job.memory)? {
                 Some(memory) if memory.enrichment == Some(EnrichmentStatus::Pending) => work(memory)?,
                 _ => (Vec::new(), JobOutcome::Done),
             };
-            changes.push(Change::Settle { job: job.clone(), outcome });
-            match self.store.commit(Batch { space: job.space.clone(), changes }) {
+            match self.commit_settled(job, changes, outcome) {
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 done => return done.map(|()| true),
             }
         }
         Ok(false)
+    }
+
+    fn commit_settled(&self, job: &Job, mut changes: Vec<Change>, outcome: JobOutcome) -> Result<()> {
+        changes.push(Change::Settle { job: job.clone(), outcome });
+        self.store.commit(Batch { space: job.space.clone(), changes })
     }
 
     fn fail(&self, job: &Job, problem: &str) -> Result<bool> {
@@ -146,7 +162,8 @@ impl Engine {
     }
 
     /// # Errors
-    /// Those of the model.
+    /// `unavailable` if the store or the model does not answer; another one if the model refuses the
+    /// text.
     fn read(&self, memory: &Memory) -> Result<Reading> {
         let mut passages = Engine::passages(&memory.content, &memory.tags);
         let vectors = self.vectors_of(memory, &mut passages)?;
@@ -174,7 +191,11 @@ impl Engine {
         let model = self.embedder.model();
         let stored = self.store.vectors(&memory.space, &memory.id, model)?;
         if stored.len() != passages.len() {
-            return self.embed(&memory.content, &mut passages[..compared]);
+            let embedded = self.embed(&memory.content, &mut passages[..compared]);
+            return embedded.map_err(|error| match self.embedder.embed(&["Is the model there?"]) {
+                Ok(_) => Error::internal(error.message),
+                Err(away) => Error::unavailable(away.message),
+            });
         }
         let exact = |vector: &Vector| {
             let values = vector.values.iter().map(|value| f32::from(*value) * vector.scale).collect();
@@ -189,11 +210,16 @@ impl Engine {
 
     /// The enricher's judgement; that of the rules where it has none.
     fn judge(&self, text: &str) -> Enrichment {
-        let Some(enricher) = &self.enricher else { return enrichment::judge(text) };
+        let begun = self.now().microseconds();
+        let pauses_until = &self.rounds.enricher_pauses_until;
+        let enricher = self.enricher.as_ref().filter(|_| begun >= pauses_until.load(Ordering::Relaxed));
+        let Some(enricher) = enricher else { return enrichment::judge(text) };
         let judged = enricher.enrich(text).and_then(|judged| enrichment::check(&judged).map(|()| judged));
         // A state is logged when it begins, not at every job that it lasts.
         let was_failing = self.rounds.is_enricher_failing.swap(judged.is_err(), Ordering::Relaxed);
         judged.unwrap_or_else(|error| {
+            let ended = self.now().microseconds();
+            pauses_until.store(ended + PAUSE_PER_FAILURE * (ended - begun).max(0), Ordering::Relaxed);
             if !was_failing {
                 tracing::warn!(%error, "memories are judged by the local rules, as the language model gave no judgement");
             }
@@ -208,7 +234,7 @@ impl Engine {
             memory.place.section.clone_from(&enrichment.kind);
         }
         memory.kind.clone_from(&enrichment.kind);
-        memory.weight = enrichment.importance;
+        memory.weight = judged_weight(enrichment.importance, memory.weight);
         memory.summary = Some(enrichment.summary.trim().to_owned());
         memory.enrichment = Some(EnrichmentStatus::Completed);
         memory.links = ties.links;
@@ -242,9 +268,10 @@ impl Engine {
         for part in near.chunks(2 * LINKS_MAX) {
             let ids: Vec<MemoryId> = part.iter().map(|(_, id)| id.clone()).collect();
             for known in self.store.get_all(&filter, &ids)? {
-                // What is not judged itself yet was not known before.
-                let is_known = matches!(known.enrichment, None | Some(EnrichmentStatus::Completed));
-                if let Some((cosine, _)) = part.iter().find(|(_, id)| *id == known.id).filter(|_| is_known) {
+                // What came later is tied to this one, and not the other way round, whichever is
+                // judged first.
+                let is_older = (known.created_at, &known.id) < (memory.created_at, &memory.id);
+                if let Some((cosine, _)) = part.iter().find(|(_, id)| *id == known.id).filter(|_| is_older) {
                     ties.add(known, *cosine);
                 }
                 if ties.links.len() == LINKS_MAX {
@@ -261,11 +288,21 @@ impl Ties {
         let repeats = similarity >= REINFORCES_COSINE_MIN;
         let relation = if repeats { Relation::Reinforces } else { Relation::RelatedTo };
         self.links.push(Link { target: known.id.clone(), relation, similarity });
-        if repeats && self.links.len() == 1 && known.weight < 1.0 {
+        // A weight without enrichment is a person's.
+        if repeats && self.links.len() == 1 && known.enrichment.is_some() && known.weight < 1.0 {
             let weight = known.weight + (1.0 - known.weight) * REINFORCEMENT;
             self.reinforced = Some(Memory { weight, ..known });
         }
     }
+}
+
+/// The weight of a memory that was judged just now, from its importance and its weight so far. While
+/// it waited, each repetition multiplied what its weight lacked to 1 by the same factor; what the
+/// importance lacks is multiplied by as much now, as if the repetitions came after the judgement.
+fn judged_weight(importance: f64, weight: f64) -> f64 {
+    let factor = (1.0 - weight) / (1.0 - INITIAL_WEIGHT);
+    // In this form, an importance without repetitions stays the number that it is.
+    (importance + (1.0 - importance) * (1.0 - factor)).clamp(0.0, 1.0)
 }
 
 fn changed(mut memory: Memory, passages: Option<Vec<Passage>>) -> Change {

@@ -1,5 +1,6 @@
 //! Finding memories by a question in natural language.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -84,7 +85,7 @@ pub struct Hit {
 /// The answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
-    /// Results, best first, ties by id.
+    /// Results, best first; among equals those made from a message first, then by id.
     pub hits: Vec<Hit>,
     /// Why the search was less than it should be, in a sentence; none if it was whole.
     pub degraded: Option<String>,
@@ -128,12 +129,14 @@ impl Engine {
         }
         let accesses = if request.counts_access { self.accesses(caller, &candidates.hits)? } else { Vec::new() };
         let mut ranked = self.ranked(&candidates.hits, &accesses, filter.live_at, request.ranking);
-        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.id.cmp(&b.2.id)));
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| among_equals(a.2, b.2)));
         drop_pairs(&mut ranked);
 
         let mut hits = self.hits(&filter, ranked, limit)?;
-        if request.counts_access {
-            for hit in &mut hits {
+        for hit in &mut hits {
+            let unwritten = self.unwritten_accesses(&caller.space, &hit.memory.id);
+            hit.memory.access = hit.memory.access.plus(unwritten);
+            if request.counts_access {
                 hit.memory.access.count = hit.signals.access_count;
                 self.count_access(&caller.space, &hit.memory.id);
             }
@@ -145,7 +148,7 @@ impl Engine {
     fn accesses(&self, caller: &Caller, candidates: &[Candidate]) -> Result<Vec<u64>> {
         let ids: Vec<MemoryId> = candidates.iter().map(|candidate| candidate.id.clone()).collect();
         // In this order: a flush between the two would otherwise hide what it writes.
-        let unwritten: Vec<u64> = ids.iter().map(|id| self.unwritten_accesses(&caller.space, id)).collect();
+        let unwritten: Vec<u64> = ids.iter().map(|id| self.unwritten_accesses(&caller.space, id).count).collect();
         let written = self.store.accesses(&caller.space, &ids)?;
         Ok(written.into_iter().zip(unwritten).map(|(written, unwritten)| written + unwritten).collect())
     }
@@ -223,12 +226,17 @@ impl Engine {
 fn ranks(candidates: &[Candidate], score: impl Fn(&Candidate) -> Option<f32>) -> Vec<Option<usize>> {
     let mut scored: Vec<(f32, usize)> =
         candidates.iter().enumerate().filter_map(|(index, candidate)| Some((score(candidate)?, index))).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| candidates[a.1].id.cmp(&candidates[b.1].id)));
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| among_equals(&candidates[a.1], &candidates[b.1])));
     let mut ranks = vec![None; candidates.len()];
     for (place, (_, index)) in scored.into_iter().enumerate() {
         ranks[index] = Some(place + 1);
     }
     ranks
+}
+
+/// What was made from a message goes before it, since it knows more; else by id.
+fn among_equals(left: &Candidate, right: &Candidate) -> Ordering {
+    left.source.is_none().cmp(&right.source.is_none()).then_with(|| left.id.cmp(&right.id))
 }
 
 /// Drops every candidate that a better one was made from, or that was made from a better one.

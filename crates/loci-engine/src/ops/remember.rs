@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Access, Batch, Caller, CandidateQuery, Change, CollectionFilter, Delivery, Error, Expect, Filter, Memory, MemoryId,
-    Passage, Place, QueryVector, Result, Scope, Superseded, Tier, Visibility,
+    Access, Batch, Caller, CandidateQuery, Change, CollectionFilter, Delivery, Error, ErrorCode, Expect, Filter,
+    Memory, MemoryId, Passage, Place, QueryVector, Result, Scope, Superseded, Tier, Visibility,
 };
 use uuid::Uuid;
 
@@ -136,30 +136,39 @@ impl Engine {
             updated_at: now,
             revision: 1,
         };
-        match &memory.supersedes {
-            Some(old) => self.locks.change(old, || self.commit_new(caller, &memory, &passages, since))?,
-            // No other writer can know the id, so that only a wipe can come between.
-            None => self.commit_new(caller, &memory, &passages, since)?,
-        }
+        self.commit_new(caller, &memory, passages, since)?;
+        self.embed_soon(&embedding);
         Ok(Remembered { memory, similar, embedding })
     }
 
-    fn commit_new(&self, caller: &Caller, memory: &Memory, passages: &[Passage], since: u64) -> Result<()> {
-        let mut changes = Vec::with_capacity(3);
-        changes.extend(memory.owner.clone().map(|owner| Change::NotWiped { owner, since }));
-        if let Some(old) = &memory.supersedes {
-            let mut old = self.writable(caller, old)?;
-            let expect = Expect::Revision(old.revision);
-            old.weight = old.weight.min(SUPERSEDED_WEIGHT);
-            old.revision += 1;
-            changes.push(Change::Put { memory: Box::new(old), passages: None, expect });
+    fn commit_new(&self, caller: &Caller, memory: &Memory, passages: Vec<Passage>, since: u64) -> Result<()> {
+        let mut new = Vec::with_capacity(2);
+        new.extend(memory.owner.clone().map(|owner| Change::NotWiped { owner, since }));
+        let (memory, expect) = (Box::new(memory.clone()), Expect::Absent);
+        let supersedes = memory.supersedes.clone();
+        new.push(Change::Put { memory, passages: Some(passages), expect });
+        let batch = |changes| Batch { space: caller.space.clone(), changes };
+        // No other writer can know the id, so that only a wipe can come between.
+        let Some(old) = supersedes else { return self.store.commit(batch(new)) };
+
+        let _exclusive = self.locks.lock(&old);
+        let mut latest = self.writable(caller, &old)?;
+        loop {
+            let revision = latest.revision;
+            latest.weight = latest.weight.min(SUPERSEDED_WEIGHT);
+            latest.revision += 1;
+            let fade = Change::Put { memory: Box::new(latest), passages: None, expect: Expect::Revision(revision) };
+            match self.store.commit(batch(std::iter::once(fade).chain(new.iter().cloned()).collect())) {
+                Err(error) if error.code == ErrorCode::Conflict => {
+                    latest = self.writable(caller, &old)?;
+                    // No other process changed the old memory: the data was wiped.
+                    if latest.revision == revision {
+                        return Err(error);
+                    }
+                }
+                outcome => return outcome,
+            }
         }
-        changes.push(Change::Put {
-            memory: Box::new(memory.clone()),
-            passages: Some(passages.to_vec()),
-            expect: Expect::Absent,
-        });
-        self.store.commit(Batch { space: caller.space.clone(), changes })
     }
 
     /// Embeds what can be embedded before the acknowledgement. A model that does not answer never
@@ -178,6 +187,13 @@ impl Engine {
                 tracing::warn!(%error, "a memory is stored without its embedding");
                 (Embedding::Pending(error.message), Vec::new())
             }
+        }
+    }
+
+    /// Tells the background of a memory that waits for its embedding.
+    pub(crate) fn embed_soon(&self, embedding: &Embedding) {
+        if matches!(embedding, Embedding::Pending(_)) {
+            self.to_embed.ring();
         }
     }
 

@@ -30,6 +30,7 @@ impl Engine {
             self.store.commit(Batch { space: caller.space.clone(), changes: vec![change] })?;
             Ok(memory)
         })?;
+        self.embed_soon(&embedding);
         Ok((memory, embedding))
     }
 }

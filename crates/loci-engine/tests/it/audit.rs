@@ -1,5 +1,6 @@
 //! What is noted in memory and written later: calls, and returns of memories.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -24,6 +25,8 @@ fn call(engine: &Engine, user: &str, tool: impl std::fmt::Display) -> AuditEntry
         space: Space::default(),
         at: engine.now(),
         user: Some(user.to_owned()),
+
+        caller: None,
         dialect: "test".to_owned(),
         tool: tool.to_string(),
         operation: "search".to_owned(),
@@ -184,23 +187,85 @@ fn a_full_buffer_is_written_by_its_caller_or_loses_the_oldest() {
     assert_eq!(written[limits::BUFFERED_MAX + 1..], newest);
 }
 
-/// A wipe reaches what this process has not written, too, and nobody else's.
+/// Whoever waits for a flush that fails need not wait as long again for one of his own.
 #[test]
-fn a_wipe_takes_the_notes_that_come_while_it_runs() {
+fn a_flush_that_fails_fails_for_those_who_wait_for_it() {
+    let (engine, store) = faulty();
+    engine.audit(call(&engine, "ann", "any"));
+    let is_spared = || {
+        let (entered, is_entered) = mpsc::channel();
+        let (comes, second) = mpsc::channel();
+        let second = Mutex::new(second);
+        let attempts = Arc::<AtomicUsize>::default();
+        let counted = attempts.clone();
+        store.before(move |method| {
+            if method == "append_audit" && counted.fetch_add(1, Ordering::SeqCst) == 0 {
+                entered.send(()).unwrap();
+                second.lock().unwrap().recv_timeout(Duration::from_mins(1)).unwrap();
+            }
+            down(method, &["append_audit"])
+        });
+        thread::scope(|scope| {
+            let first = scope.spawn(|| engine.flush());
+            is_entered.recv_timeout(Duration::from_mins(1)).unwrap();
+            comes.send(()).unwrap();
+            assert_eq!(engine.flush().unwrap_err().code, ErrorCode::Unavailable);
+            assert_eq!(first.join().unwrap().unwrap_err().code, ErrorCode::Unavailable);
+        });
+        attempts.load(Ordering::SeqCst) == 1
+    };
+    // The second one may come too late to wait, but not every time.
+    assert!((0..1_000).any(|_| is_spared()));
+    assert_eq!(engine.buffered(), 1);
+}
+
+/// A store that is busy does not hold up an end twice.
+#[test]
+fn a_flush_ends_at_the_first_write_that_fails() {
     let (engine, store) = faulty();
     let ann = caller("ann", &WRITER);
+    engine.remember(&ann, fact("the kettle is blue", Visibility::Private)).unwrap();
+    recall(&engine, &ann, "kettle");
+    engine.audit(call(&engine, "ann", "any"));
+    let writes = Arc::new(Mutex::new(Vec::new()));
+    let seen = writes.clone();
+    store.before(move |method| {
+        seen.lock().unwrap().push(method.to_owned());
+        down(method, &["touch", "append_audit"])
+    });
+    assert_eq!(engine.flush().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(*writes.lock().unwrap(), ["append_audit"]);
+    assert_eq!(engine.buffered(), 2);
+}
+
+/// A wipe reaches what no process has written yet, unless the call began after it.
+#[test]
+fn a_wipe_takes_the_notes_of_earlier_calls_alone() {
+    let clock = Arc::new(FixedClock::default());
+    let store = FaultyStore::new(Arc::new(NaiveStore::new()));
+    let engine = || {
+        let embedder = Arc::new(HashingEmbedder::default());
+        Arc::new(Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Words))
+    };
+    let (engine, elsewhere, ann) = (engine(), engine(), caller("ann", &WRITER));
     engine.audit(call(&engine, "ann", "before"));
-    let noting = Arc::downgrade(&engine);
+    elsewhere.audit(call(&elsewhere, "ann", "before, elsewhere"));
+    let begun = call(&engine, "ann", "begun before");
+    clock.advance(1);
+    let (noting, moving) = (Arc::downgrade(&engine), clock.clone());
     store.before(move |method| {
         if method == "wipe" {
             let engine = noting.upgrade().unwrap();
-            engine.audit(call(&engine, "ann", "meanwhile"));
+            engine.audit(begun.clone());
             engine.audit(call(&engine, "bob", "meanwhile"));
+            moving.advance(1);
+            engine.audit(call(&engine, "ann", "after"));
         }
         Ok(())
     });
     assert_eq!(engine.wipe(&ann).unwrap().audit_entries, 1);
-    assert_eq!(engine.buffered(), 1);
+    engine.audit(call(&engine, "ann", "wipe"));
+    elsewhere.flush().unwrap();
     let read = engine.audited(&all()).unwrap();
-    assert_eq!(read.into_iter().map(|(_, entry)| entry.user.unwrap()).collect::<Vec<_>>(), ["bob"]);
+    assert_eq!(read.into_iter().map(|(_, entry)| entry.tool).collect::<Vec<_>>(), ["meanwhile", "after", "wipe"]);
 }

@@ -86,7 +86,7 @@ fn only_long_messages_of_people_make_candidates() {
     let thirty = "x".repeat(30);
     let rows = [
         (Role::Human, thirty.clone(), false),
-        (Role::Human, format!("  {thirty}\n"), false),
+        (Role::Human, format!("{thirty}\n"), true),
         (Role::Human, "ü".repeat(30), false),
         (Role::Human, "ü".repeat(31), true),
         (Role::Human, format!("{thirty}x"), true),

@@ -1,10 +1,12 @@
 //! Judging what people said, in the background, once.
 
 use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
 use std::thread;
 
 use loci_core::{
-    Batch, Change, Clock, Enricher, Enrichment, EnrichmentStatus, Expect, JobCounts, JobStore, Link, Relation, Store,
+    Batch, Change, Clock, Enricher, Enrichment, EnrichmentStatus, Expect, JobCounts, JobOutcome, JobStore, Link,
+    Relation, Store,
 };
 
 use super::faulty_store::FaultyStore;
@@ -61,7 +63,7 @@ impl Shop {
 
 /// Until nothing is left to do.
 fn enrich_all(engine: &Engine) -> usize {
-    std::iter::from_fn(|| Some(engine.enrich().unwrap()).filter(|settled| *settled > 0)).sum()
+    std::iter::from_fn(|| engine.enrich().unwrap().then_some(())).count()
 }
 
 fn done() -> JobCounts {
@@ -88,7 +90,7 @@ fn a_candidate_gets_its_judgement_and_keeps_everything_else() {
         ..before
     };
     assert_eq!((after, shop.jobs()), (expected, done()));
-    assert_eq!(engine.enrich(), Ok(0));
+    assert_eq!(engine.enrich(), Ok(false));
 }
 
 #[test]
@@ -153,19 +155,20 @@ fn a_repetition_reinforces_and_a_relative_is_linked() {
 fn the_three_nearest_are_linked_nearest_first_and_the_nearest_gains() {
     let shop = Shop::new();
     let engine = shop.engine();
-    let known: Vec<MemoryId> = [
+    let known = [
         "I always drink black coffee with sugar at noon", // far
         "I always drink green tea with honey at five",    // 7 of 9
         "I always drink green tea with lemon at four",    // 9 of 9
         "I always drink green tea with lemon at nine",    // 8 of 9
         "I always drink cold tea with lemon at nine",     // 7 of 9
     ]
-    .into_iter()
     .map(|content| {
-        let id = engine.remember(&shop.ann, Remember { weight: 0.5, ..fact(content, Visibility::Common) });
-        id.unwrap().memory.id
-    })
-    .collect();
+        let id = shop.say(&[content]).pop().unwrap();
+        // None of them knows of the others.
+        let memory = Memory { weight: 0.5, enrichment: Some(EnrichmentStatus::Completed), ..shop.get(&id) };
+        put(&shop.store.inner, memory);
+        id
+    });
     // Not Ann's, though she may read it.
     engine.remember(&caller("bob", &WRITER), Remember { weight: 0.5, ..fact(TEA, Visibility::Common) }).unwrap();
     let new = shop.say(&[TEA]).pop().unwrap();
@@ -173,18 +176,60 @@ fn the_three_nearest_are_linked_nearest_first_and_the_nearest_gains() {
     let links: Vec<_> = shop.get(&new).links.into_iter().map(|link| (link.target, link.relation)).collect();
     assert_eq!(links[..2], [(known[2].clone(), Relation::Reinforces), (known[3].clone(), Relation::Reinforces)]);
     assert!(links.len() == 3 && links[2].1 == Relation::RelatedTo, "{links:?}");
-    let weights: Vec<f64> = known.iter().map(|id| shop.get(id).weight).collect();
-    assert_eq!(weights, [0.5, 0.5, 0.6, 0.5, 0.5]);
+    assert_eq!(known.map(|id| shop.get(&id).weight).as_slice(), [0.5, 0.5, 0.6, 0.5, 0.5]);
 }
 
-/// Two messages of one call are each new to the other, so that one of them is the repetition.
 #[test]
-fn what_waits_itself_counts_as_unknown() {
+fn a_weight_that_a_person_set_stays() {
     let shop = Shop::new();
-    let ids = shop.say(&[TEA, TEA]);
-    enrich_all(&shop.engine());
-    let links: Vec<_> = ids.iter().flat_map(|id| shop.get(id).links).map(|link| link.relation).collect();
-    assert_eq!(links, [Relation::Reinforces]);
+    let engine = shop.engine();
+    let request = Remember { weight: 0.5, ..fact(TEA, Visibility::Common) };
+    let known = engine.remember(&shop.ann, request).unwrap().memory;
+    let new = shop.say(&[TEA]).pop().unwrap();
+    enrich_all(&engine);
+    let links = shop.get(&new).links;
+    assert_eq!((&links[0].target, links[0].relation), (&known.id, Relation::Reinforces));
+    assert_eq!(shop.get(&known.id), known);
+}
+
+/// Whichever process comes to which of them first.
+#[test]
+fn the_order_of_judging_makes_no_difference() {
+    // The last two come in one call.
+    let texts = [TEA, "I always drink green tea with lemon at five", TEA];
+    let judged = |order: [usize; 3]| {
+        let shop = Shop::new();
+        let engine = shop.engine();
+        let mut ids = shop.say(&texts[..1]);
+        ids.extend(shop.say(&texts[1..]));
+        let now = shop.clock.now();
+        for job in shop.store.inner.lease_jobs(now, now.plus_seconds(1), "a test", 3).unwrap() {
+            let turn = order.iter().position(|index| ids[*index] == job.memory).unwrap();
+            let due_at = now.plus_seconds(turn as i64);
+            let changes = vec![Change::Settle { job, outcome: JobOutcome::Retry { due_at, problem: String::new() } }];
+            shop.store.inner.commit(Batch { space: shop.ann.space.clone(), changes }).unwrap();
+        }
+        for index in order {
+            assert_eq!((engine.enrich(), engine.enrich()), (Ok(true), Ok(false)));
+            assert_eq!(shop.get(&ids[index]).enrichment, Some(EnrichmentStatus::Completed));
+            shop.clock.advance(1);
+        }
+        assert_eq!(shop.jobs(), done());
+        let place = |link: Link| (ids.iter().position(|id| *id == link.target), link.relation);
+        let links: Vec<Vec<_>> = ids.iter().map(|id| shop.get(id).links.into_iter().map(place).collect()).collect();
+        (links, ids.iter().map(|id| shop.get(id).weight).collect::<Vec<_>>())
+    };
+    let (links, weights) = judged([0, 1, 2]);
+    let reinforces = |target| (Some(target), Relation::Reinforces);
+    assert_eq!(links, [vec![], vec![reinforces(0)], vec![reinforces(0), reinforces(1)]]);
+    // The first one, which was repeated twice, lacks 0.64 of what the third one lacks.
+    assert!((1.0 - weights[0] - 0.64 * (1.0 - weights[2])).abs() < 1e-9, "{weights:?}");
+    for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let (other_links, other_weights) = judged(order);
+        assert_eq!(other_links, links, "{order:?}");
+        let differ = weights.iter().zip(&other_weights).any(|(one, other)| (one - other).abs() > 1e-9);
+        assert!(!differ, "{order:?}: {weights:?} {other_weights:?}");
+    }
 }
 
 #[test]
@@ -218,12 +263,12 @@ fn a_job_of_a_process_that_ended_is_done_once_by_another() {
     assert_eq!(shop.get(&known), before);
 
     let other = shop.engine();
-    assert_eq!(other.enrich(), Ok(0));
+    assert_eq!(other.enrich(), Ok(false));
     shop.clock.advance(LONG_SECONDS);
     assert_eq!(enrich_all(&other), 1);
     assert_eq!(shop.get(&new).enrichment, Some(EnrichmentStatus::Completed));
     assert_eq!(shop.get(&known).revision, before.revision + 1);
-    assert_eq!((shop.jobs(), ended.enrich()), (done(), Ok(0)));
+    assert_eq!((shop.jobs(), ended.enrich()), (done(), Ok(false)));
 }
 
 /// A process that was thought dead comes back with its result: it is refused whole.
@@ -242,7 +287,7 @@ fn a_lease_that_ran_out_settles_nothing() {
         }
         Ok(())
     });
-    assert_eq!(shop.engine().enrich(), Ok(0));
+    assert_eq!(shop.engine().enrich(), Ok(false));
     assert!(late.load(Ordering::SeqCst));
     store.before(|_| Ok(()));
     assert_eq!((shop.get(&known).revision, shop.jobs()), (3, done()));
@@ -284,30 +329,71 @@ fn a_change_of_the_reinforced_memory_is_not_lost() {
         }
         Ok(())
     });
-    assert_eq!(shop.engine().enrich(), Ok(1));
+    assert_eq!(shop.engine().enrich(), Ok(true));
     let after = shop.get(&known);
     assert!((after.weight - 0.28).abs() < 1e-9, "{}", after.weight);
     assert_eq!((after.revision, shop.get(&new).links.len()), (before.revision + 2, 1));
 }
 
+/// Even where it happens at every attempt.
 #[test]
-fn a_text_that_changed_meanwhile_is_read_again() {
+fn a_text_that_changes_meanwhile_is_read_again() {
     let shop = Shop::new();
     let id = shop.say(&[TEA]).pop().unwrap();
-    let changed = AtomicBool::new(false);
-    let (engine, ann, memory) = (shop.engine(), shop.ann.clone(), id.clone());
+    let (engine, ann, memory, times) = (shop.engine(), shop.ann.clone(), id.clone(), AtomicUsize::new(0));
     shop.store.before(move |method| {
-        if method == "candidates" && !changed.swap(true, Ordering::SeqCst) {
-            engine.update(&ann, &memory, "We decided to drink coffee from now on").unwrap();
+        if method == "candidates" {
+            let time = times.fetch_add(1, Ordering::SeqCst);
+            if time < 10 {
+                engine.update(&ann, &memory, &format!("We decided to drink coffee {time} times")).unwrap();
+            }
         }
         Ok(())
     });
-    assert_eq!(enrich_all(&shop.engine()), 2);
+    assert_eq!(enrich_all(&shop.engine()), 11);
     let after = shop.get(&id);
     assert_eq!(
         (after.kind.as_str(), after.summary),
-        ("decision", Some("We decided to drink coffee from now on".to_owned()))
+        ("decision", Some("We decided to drink coffee 9 times".to_owned()))
     );
+}
+
+/// Wherever it stops answering, the job is tried again at once, as often as it takes.
+#[test]
+fn a_busy_store_uses_up_no_attempts() {
+    for step in ["get_all", "vectors", "candidates"] {
+        let shop = Shop::new();
+        let engine = shop.engine();
+        let id = shop.say(&[TEA]).pop().unwrap();
+        shop.store.before(move |method| if method == step { Err(Error::unavailable("busy")) } else { Ok(()) });
+        for _ in 0..10 {
+            assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable, "{step}");
+        }
+        shop.store.before(|_| Ok(()));
+        assert_eq!((engine.enrich(), shop.jobs()), (Ok(true), done()), "{step}");
+        assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Completed), "{step}");
+    }
+}
+
+/// Others change what the result rests on, as often as it is tried.
+#[test]
+fn a_job_that_others_outrun_is_released() {
+    let shop = Shop::new();
+    let engine = shop.engine();
+    let known = shop.say(&[TEA]).pop().unwrap();
+    enrich_all(&engine);
+    shop.say(&[TEA]);
+    let (inner, space) = (shop.store.inner.clone(), shop.ann.space.clone());
+    let changes = AtomicUsize::new(0);
+    shop.store.before(move |method| {
+        if method == "commit" && changes.fetch_add(1, Ordering::SeqCst) < 4 {
+            let memory = inner.get(&space, &known).unwrap().unwrap();
+            put(&inner, memory);
+        }
+        Ok(())
+    });
+    assert_eq!(engine.enrich(), Ok(false));
+    assert_eq!((engine.enrich(), shop.jobs()), (Ok(true), done()));
 }
 
 /// Whenever the wipe comes: before the memory is read, before it is compared, before it is written.
@@ -325,7 +411,7 @@ fn a_wipe_of_a_memory_in_work_leaves_nothing() {
             }
             Ok(())
         });
-        assert_eq!(engine.enrich(), Ok(0), "{step}");
+        assert_eq!(engine.enrich(), Ok(false), "{step}");
         let left = listed(&engine, &shop.ann);
         assert_eq!((left.len(), left[0].owner.as_deref(), left[0].weight), (1, None, 0.5), "{step}");
         assert_eq!((shop.store.inner.size().unwrap().memories, shop.jobs()), (1, done()), "{step}");
@@ -342,6 +428,7 @@ fn jobs_wait_without_using_up_their_attempts_while_the_model_is_away() {
         shop.clock.advance(LONG_SECONDS);
         assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable);
     }
+    assert!(shop.store.inner.next_job_at().unwrap().unwrap() <= shop.clock.now());
     assert_eq!(shop.get(&ids[0]).enrichment, Some(EnrichmentStatus::Pending));
     shop.model_is_away(false);
     assert_eq!(enrich_all(&engine), 2);
@@ -359,11 +446,12 @@ fn poison_is_parked_and_holds_up_no_other() {
     let ids = shop.say(&["This is poison for the model, whoever asks it", TEA]);
     let mut waits = Vec::new();
     while let Some(due_at) = shop.store.inner.next_job_at().unwrap() {
-        waits.push(shop.clock.now().days_since(due_at) * -86_400.0);
+        waits.push((due_at.days_since(shop.clock.now()) * 86_400.0).round());
         shop.clock.set(due_at.max(shop.clock.now()));
         engine.enrich().unwrap();
     }
-    assert_eq!(waits.iter().map(|seconds| seconds.round()).collect::<Vec<_>>(), [0.0, 10.0, 20.0, 40.0, 80.0]);
+    // Both are due at first.
+    assert_eq!(waits, [0.0, 0.0, 10.0, 20.0, 40.0, 80.0]);
     let statuses: Vec<_> = ids.iter().map(|id| shop.get(id).enrichment.unwrap()).collect();
     assert_eq!(statuses, [EnrichmentStatus::Failed, EnrichmentStatus::Completed]);
     let failed = shop.store.inner.failed_jobs(10).unwrap();
@@ -383,9 +471,36 @@ fn a_job_that_no_process_survives_is_parked() {
         assert_eq!(shop.store.inner.lease_jobs(now, now.plus_seconds(60), "ends", 8).unwrap().len(), 1);
     }
     shop.clock.advance(LONG_SECONDS);
-    assert_eq!(shop.engine().enrich(), Ok(1));
+    assert_eq!(shop.engine().enrich(), Ok(true));
     assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Failed));
     assert_eq!(shop.jobs(), JobCounts { waiting: 0, failed: 1 });
+}
+
+/// Panics over one text.
+struct Panics;
+
+impl Enricher for Panics {
+    fn enrich(&self, text: &str) -> Result<Enrichment> {
+        assert!(!text.contains("venom"), "a test");
+        Err(Error::unavailable("let the rules judge"))
+    }
+}
+
+#[test]
+fn a_job_that_panics_fails_and_holds_up_no_other() {
+    let shop = Shop::new();
+    let engine = shop.engine().with_enricher(Arc::new(Panics));
+    let ids = shop.say(&["Whoever judges this takes venom with his tea", TEA]);
+    assert_eq!(enrich_all(&engine), 2);
+    assert_eq!(shop.get(&ids[1]).enrichment, Some(EnrichmentStatus::Completed));
+    // Not under a lease, but waiting for its next attempt.
+    assert_eq!(shop.store.inner.next_job_at().unwrap(), Some(shop.clock.now().plus_seconds(10)));
+    for _ in 1..5 {
+        shop.clock.advance(LONG_SECONDS);
+        assert_eq!(engine.enrich(), Ok(true));
+    }
+    assert_eq!(shop.get(&ids[0]).enrichment, Some(EnrichmentStatus::Failed));
+    assert_eq!(shop.store.inner.failed_jobs(10).unwrap()[0].problem, "the work panicked; please report this");
 }
 
 /// Answers with what it is given, or fails.
@@ -422,6 +537,69 @@ fn an_enricher_is_believed_unless_it_fails_or_talks_nonsense() {
 }
 
 /// The words of a summary are found like those of the content, by meaning as before.
+/// Fails after a while on the clock.
+struct Hangs {
+    clock: Arc<FixedClock>,
+    asked: AtomicUsize,
+}
+
+impl Enricher for Hangs {
+    fn enrich(&self, _text: &str) -> Result<Enrichment> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.clock.advance(30);
+        Err(Error::unavailable("a test"))
+    }
+}
+
+#[test]
+fn an_enricher_that_hangs_is_left_alone_for_a_while() {
+    let shop = Shop::new();
+    let enricher = Arc::new(Hangs { clock: shop.clock.clone(), asked: AtomicUsize::new(0) });
+    let engine = shop.engine().with_enricher(enricher.clone());
+    let asked = || enricher.asked.load(Ordering::SeqCst);
+    let texts = ["tea", "wine", "beer"].map(|drink| format!("I always drink {drink} with my neighbour"));
+    shop.say(&texts.each_ref().map(String::as_str));
+    assert_eq!((enrich_all(&engine), asked(), shop.jobs()), (3, 1, done()), "the rules judge what it has no time for");
+    for (seconds, expected) in [(119, 1), (1, 2)] {
+        // Saying something takes a second.
+        shop.clock.advance(seconds - 1);
+        shop.say(&[TEA]);
+        assert_eq!((enrich_all(&engine), asked()), (1, expected));
+    }
+}
+
+/// Waits in the middle of a judgement until the test lets it go on.
+struct Ponders {
+    entered: Mutex<std::sync::mpsc::Sender<()>>,
+    go_on: Mutex<std::sync::mpsc::Receiver<()>>,
+}
+
+impl Enricher for Ponders {
+    fn enrich(&self, _text: &str) -> Result<Enrichment> {
+        self.entered.lock().unwrap().send(()).unwrap();
+        let _ = self.go_on.lock().unwrap().recv();
+        Ok(Enrichment { importance: 0.9, summary: "late".to_owned(), kind: "fact".to_owned() })
+    }
+}
+
+#[test]
+fn an_end_hands_the_job_back() {
+    let shop = Shop::new();
+    let id = shop.say(&[TEA]).pop().unwrap();
+    let ((entered, entering), (release, go_on)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+    let enricher = Ponders { entered: Mutex::new(entered), go_on: Mutex::new(go_on) };
+    let ending = shop.engine().with_enricher(Arc::new(enricher));
+    thread::scope(|scope| {
+        let late = scope.spawn(|| ending.enrich());
+        entering.recv().unwrap();
+        ending.hand_back();
+        assert_eq!(enrich_all(&shop.engine()), 1, "another process takes it at once");
+        drop(release);
+        assert_eq!(late.join().unwrap(), Ok(false));
+    });
+    assert_eq!((shop.get(&id).summary.as_deref(), shop.jobs()), (Some(TEA), done()));
+}
+
 #[test]
 fn new_words_of_a_summary_are_found() {
     let shop = Shop::new();
@@ -451,7 +629,7 @@ fn a_long_text_is_judged_and_keeps_its_passages() {
     let known = shop.say(&[TEA]).pop().unwrap();
     enrich_all(&engine);
     let id = shop.say(&[&long]).pop().unwrap();
-    while engine.maintain().unwrap().embedded > 0 {}
+    while engine.embed_pending().unwrap() > 0 {}
     assert_eq!(enrich_all(&engine), 1);
     let memory = shop.get(&id);
     assert_eq!((memory.content == long, memory.enrichment), (true, Some(EnrichmentStatus::Completed)));
@@ -471,7 +649,7 @@ fn words_alone_are_judged_without_the_model() {
     for id in ids {
         assert_eq!((shop.get(&id).enrichment, shop.get(&id).links), (Some(EnrichmentStatus::Completed), vec![]));
     }
-    words().maintain().unwrap();
+    assert_eq!(words().embed_pending(), Ok(0));
 }
 
 #[test]
@@ -479,5 +657,5 @@ fn a_deleted_memory_needs_no_judgement() {
     let shop = Shop::new();
     let id = shop.say(&[TEA]).pop().unwrap();
     shop.engine().forget(&shop.ann, &id).unwrap();
-    assert_eq!((shop.engine().enrich(), shop.jobs()), (Ok(0), done()));
+    assert_eq!((shop.engine().enrich(), shop.jobs()), (Ok(false), done()));
 }

@@ -249,9 +249,9 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
         engine.remember(&local, fact(&format!("poison {number}"), Visibility::Common)).unwrap();
     }
     let good = engine.remember(&local, fact("honey and bread", Visibility::Common)).unwrap().memory.id;
-    assert!(engine.maintain().is_err());
+    assert!(engine.embed_pending().is_err());
     embedder.is_away.store(false, Ordering::SeqCst);
-    let rounds: Vec<_> = (0..4).map(|_| engine.maintain().map_or(0, |maintained| maintained.embedded)).collect();
+    let rounds: Vec<_> = (0..4).map(|_| engine.embed_pending().unwrap_or(0)).collect();
     assert_eq!(rounds.iter().sum::<usize>(), 1, "{rounds:?}");
     let ranking = |signals: &Signals| f64::from(signals.cosine.unwrap_or(-1.0));
     let recall = Recall { limit: 1, ranking: &ranking, ..question("honey") };
@@ -267,7 +267,7 @@ fn a_missing_model_costs_no_memory_and_no_search() {
     let remembered = engine.remember(&Caller::local(), fact("the moon is full", Visibility::Common)).unwrap();
     assert!(matches!(remembered.embedding, Embedding::Pending(_)));
     assert_eq!(found(&engine, &Caller::local(), "full moon"), [remembered.memory.id]);
-    assert_eq!(engine.maintain().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(engine.embed_pending().unwrap_err().code, ErrorCode::Unavailable);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What goes on in the background besides enrichment.
 
 use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
 
 use loci_core::{Clock, Store};
-use loci_engine::{Maintained, Policy};
+use loci_engine::Policy;
 
 use super::faulty_store::FaultyStore;
 use super::*;
@@ -40,6 +41,7 @@ fn every_kind_is_swept_when_its_time_is_over() {
         space: ann.space.clone(),
         at: begun,
         user: None,
+        caller: None,
         dialect: "test".to_owned(),
         tool: "test".to_owned(),
         operation: "search".to_owned(),
@@ -66,35 +68,72 @@ fn every_kind_is_swept_when_its_time_is_over() {
     ];
     for (second, swept, what) in rows {
         clock.set(begun.plus_seconds(second));
-        assert_eq!(engine.maintain(), Ok(Maintained { swept, embedded: 0 }), "{what}");
+        let expected = if swept == 0 { vec![] } else { vec![swept] };
+        assert_eq!(rounds(|| engine.sweep()), expected, "{what}");
     }
     assert_eq!(store.inner.size().unwrap().memories, 1);
 }
 
+/// What rounds did until one did nothing.
+fn rounds(round: impl Fn() -> Result<usize>) -> Vec<usize> {
+    std::iter::from_fn(|| Some(round().unwrap()).filter(|done| *done > 0)).collect()
+}
+
+/// Has the store count the calls of this method.
+fn count(store: &FaultyStore, method: &'static str) -> Arc<AtomicUsize> {
+    let calls = Arc::<AtomicUsize>::default();
+    let counted = calls.clone();
+    store.before(move |entered| {
+        counted.fetch_add(usize::from(entered == method), Ordering::SeqCst);
+        Ok(())
+    });
+    calls
+}
+
 #[test]
-fn a_round_is_bounded_and_the_next_one_goes_on() {
+fn a_round_of_sweeping_is_one_batch() {
     let (engine, _, store, clock) = two();
-    for number in 0..2_100 {
+    for number in 0..150 {
         engine.remember(&Caller::local(), expiring(number)).unwrap();
     }
     clock.advance(1);
-    let batches = Arc::new(Mutex::new(0));
-    let counted = batches.clone();
-    store.before(move |method| {
-        *counted.lock().unwrap() += usize::from(method == "sweep");
-        Ok(())
-    });
-    let rounds: Vec<usize> = (0..3).map(|_| engine.maintain().unwrap().swept).collect();
-    assert_eq!(rounds, [2_048, 52, 0]);
-    assert_eq!(*batches.lock().unwrap(), 33);
+    let batches = count(&store, "sweep");
+    assert_eq!(rounds(|| engine.sweep()), [64, 64, 22]);
+    // The last one found nothing.
+    assert_eq!(batches.load(Ordering::SeqCst), 4);
+}
+
+/// Another engine does not come between, however long it takes, until nothing is left.
+#[test]
+fn the_lease_on_sweeping_is_kept_from_batch_to_batch() {
+    let (one, other, store, clock) = two();
+    for number in 0..400 {
+        one.remember(&Caller::local(), expiring(number)).unwrap();
+    }
+    clock.advance(1);
+    let leases = count(&store, "lease");
+    let mut swept = Vec::new();
+    while swept.last() != Some(&0) {
+        swept.push(one.sweep().unwrap());
+        clock.advance(35);
+        if swept.last() != Some(&0) {
+            assert_eq!(other.sweep(), Ok(0), "{swept:?}");
+        }
+    }
+    assert_eq!(swept, [64, 64, 64, 64, 64, 64, 16, 0]);
+    // Of one engine: taken, renewed by every second or third round, given back. Of the other, seven times in vain.
+    let leases = leases.load(Ordering::SeqCst) - 7;
+    assert!((4..7).contains(&leases), "{leases}");
+    other.remember(&Caller::local(), expiring(0)).unwrap();
+    clock.advance(1);
+    assert_eq!(rounds(|| other.sweep()), [1]);
 }
 
 /// While one engine is at it, another one finds nothing to do.
 #[test]
 fn one_engine_at_a_time_sweeps_and_embeds() {
-    for (method, done) in
-        [("sweep", Maintained { swept: 1, embedded: 0 }), ("commit", Maintained { swept: 0, embedded: 1 })]
-    {
+    let [sweep, embed]: [fn(&Engine) -> Result<usize>; 2] = [Engine::sweep, Engine::embed_pending];
+    for (method, round) in [("sweep", sweep), ("commit", embed)] {
         let (one, other, store, clock) = two();
         if method == "sweep" {
             one.remember(&Caller::local(), expiring(0)).unwrap();
@@ -108,12 +147,12 @@ fn one_engine_at_a_time_sweeps_and_embeds() {
         let seen = meanwhile.clone();
         store.before(move |entered| {
             if entered == method {
-                seen.lock().unwrap().push(other.maintain());
+                seen.lock().unwrap().push(round(&other));
             }
             Ok(())
         });
-        assert_eq!(one.maintain(), Ok(done));
-        assert_eq!(*meanwhile.lock().unwrap(), [Ok(Maintained::default())]);
+        assert_eq!(round(&one), Ok(1));
+        assert_eq!(*meanwhile.lock().unwrap(), [Ok(0)]);
         store.before(|_| Ok(()));
     }
 }
@@ -124,9 +163,9 @@ fn the_lease_of_an_engine_that_ended_runs_out() {
     engine.remember(&Caller::local(), expiring(0)).unwrap();
     let now = clock.advance(1);
     assert_eq!(store.inner.lease("sweep", "an engine that ended", now, now.plus_seconds(60)), Ok(true));
-    assert_eq!(engine.maintain().unwrap().swept, 0);
+    assert_eq!(engine.sweep(), Ok(0));
     clock.advance(60);
-    assert_eq!(engine.maintain().unwrap().swept, 1);
+    assert_eq!(engine.sweep(), Ok(1));
 }
 
 /// Another engine need not wait for the lease of a round that failed.
@@ -136,9 +175,86 @@ fn a_round_that_fails_gives_its_lease_back() {
     one.remember(&Caller::local(), expiring(0)).unwrap();
     clock.advance(1);
     store.before(|method| if method == "sweep" { Err(Error::unavailable("the disk is full")) } else { Ok(()) });
-    assert_eq!(one.maintain().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(one.sweep().unwrap_err().code, ErrorCode::Unavailable);
     store.before(|_| Ok(()));
-    assert_eq!(other.maintain().unwrap().swept, 1);
+    assert_eq!(other.sweep(), Ok(1));
+}
+
+#[test]
+fn sweeping_goes_on_while_the_model_is_away() {
+    let (_, _, store, clock) = two();
+    let engine = Engine::new(store, Arc::new(FailingEmbedder::default()), clock.clone(), SearchMode::Hybrid);
+    engine.remember(&Caller::local(), fact("to be embedded", Visibility::Common)).unwrap();
+    engine.remember(&Caller::local(), expiring(0)).unwrap();
+    clock.advance(1);
+    assert_eq!(engine.embed_pending().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(rounds(|| engine.sweep()), [1]);
+}
+
+/// Takes long for everything, and somebody else tries to take the lease on embedding every time.
+struct SlowEmbedder {
+    inner: HashingEmbedder,
+    clock: Arc<FixedClock>,
+    store: Arc<NaiveStore>,
+    /// Whether somebody else got the lease, at each call.
+    lost: Mutex<Vec<bool>>,
+}
+
+impl Embedder for SlowEmbedder {
+    fn model(&self) -> &ModelId {
+        self.inner.model()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        let now = self.clock.advance(50);
+        let is_lost = self.store.lease("embed", "somebody else", now, now.plus_seconds(1));
+        self.lost.lock().unwrap().push(is_lost.unwrap());
+        self.inner.embed(texts)
+    }
+}
+
+/// Neither many texts nor a very long one.
+#[test]
+fn the_lease_on_embedding_does_not_run_out_under_long_work() {
+    let (_, _, store, clock) = two();
+    let without_model =
+        Engine::new(store.clone(), Arc::new(FailingEmbedder::default()), clock.clone(), SearchMode::Hybrid);
+    let long = "Some words follow here, and a few others come after them. ".repeat(4_000);
+    for content in ["one", "two", "three", &long] {
+        without_model.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap();
+    }
+    let (inner, lost) = (HashingEmbedder::default(), Mutex::default());
+    let slow = Arc::new(SlowEmbedder { inner, clock: clock.clone(), store: store.inner.clone(), lost });
+    let engine = Engine::new(store.clone(), slow.clone(), clock, SearchMode::Hybrid);
+    assert_eq!(rounds(|| engine.embed_pending()).iter().sum::<usize>(), 4);
+    let lost = slow.lost.lock().unwrap();
+    assert!(lost.len() > 6 && !lost.contains(&true), "{lost:?}");
+    assert_eq!(store.inner.without_vector(slow.model(), 1), Ok(vec![]));
+}
+
+/// Panics over one text.
+struct PanickingEmbedder(HashingEmbedder);
+
+impl Embedder for PanickingEmbedder {
+    fn model(&self) -> &ModelId {
+        self.0.model()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        assert!(!texts.contains(&"poison"), "a test");
+        self.0.embed(texts)
+    }
+}
+
+#[test]
+fn a_text_over_which_the_model_panics_holds_up_no_other() {
+    let (_, _, store, clock) = two();
+    let engine = |embedder: Arc<dyn Embedder>| Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Hybrid);
+    let without_model = engine(Arc::new(FailingEmbedder::default()));
+    for content in ["poison", "honey and bread"] {
+        without_model.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap();
+    }
+    assert_eq!(engine(Arc::new(PanickingEmbedder(HashingEmbedder::default()))).embed_pending(), Ok(1));
 }
 
 #[test]
@@ -149,21 +265,7 @@ fn messages_are_embedded_in_the_background_too() {
     let said = say(&engine, &ann, "c", vec![message(Role::Assistant, "The kettle is blue.")]).unwrap();
     assert!(said.pending.is_some());
     embedder.is_away.store(false, Ordering::SeqCst);
-    assert_eq!(engine.maintain().unwrap().embedded, 1);
+    assert_eq!(rounds(|| engine.embed_pending()), [1]);
     let recall = Recall { tier: Some(Tier::ShortTerm), ..question("kettle") };
     assert!(engine.recall(&ann, &recall).unwrap().hits[0].signals.cosine.is_some());
-}
-
-#[test]
-fn a_round_writes_what_was_noted() {
-    let bench = bench();
-    let ann = caller("ann", &WRITER);
-    let id = bench.engine.remember(&ann, fact("the kettle is blue", Visibility::Private)).unwrap().memory.id;
-    bench.engine.recall(&ann, &Recall { counts_access: true, ..question("kettle") }).unwrap();
-    assert_eq!(
-        (bench.engine.buffered(), bench.store.accesses(&ann.space, std::slice::from_ref(&id)).unwrap()),
-        (1, vec![0])
-    );
-    bench.engine.maintain().unwrap();
-    assert_eq!((bench.engine.buffered(), bench.store.accesses(&ann.space, &[id]).unwrap()), (0, vec![1]));
 }

@@ -19,13 +19,13 @@ fn of_a_message_and_what_was_made_from_it_the_better_one_stays() {
     };
     assert_eq!(hits(Some(Tier::ShortTerm), &|_| 1.0), std::slice::from_ref(&short_term));
     assert_eq!(hits(Some(Tier::LongTerm), &|_| 1.0), std::slice::from_ref(&long_term));
-    // Equal scores: the lower id, which the message has.
+    // Equal scores: what was made from the message, although the message has the lower id.
     assert!(short_term < long_term);
-    assert_eq!(hits(None, &|_| 1.0), [short_term]);
+    assert_eq!(hits(None, &|_| 1.0), [long_term]);
     // The ranking cannot tell the two apart, so their turns decide.
     let turn = std::cell::Cell::new(0.0);
-    let later_is_better = |_: &Signals| turn.replace(turn.get() + 1.0);
-    assert_eq!(hits(None, &later_is_better), [long_term]);
+    let earlier_is_better = |_: &Signals| turn.replace(turn.get() - 1.0);
+    assert_eq!(hits(None, &earlier_is_better), [short_term]);
 }
 
 #[test]
@@ -63,9 +63,9 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
     engine.flush().unwrap();
     assert_eq!(store.accesses(&ann.space, &ids), Ok(vec![2, 1, 0]));
     assert_eq!(ask(2, true), [(ids[0].clone(), 2, 2), (ids[1].clone(), 1, 1)]);
-    // Who does not count sees what is written, and changes nothing.
+    // Who does not count sees the counts, and changes nothing.
     let version = engine.version().unwrap();
-    assert_eq!(ask(1, false), [(ids[0].clone(), 0, 2)]);
+    assert_eq!(ask(1, false), [(ids[0].clone(), 0, 3)]);
     engine.flush().unwrap();
     assert_eq!(store.accesses(&ann.space, &ids), Ok(vec![3, 2, 0]));
     assert_eq!(engine.version(), Ok(version));

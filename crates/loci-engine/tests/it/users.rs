@@ -1,11 +1,13 @@
 //! What belongs to one user alone: deleting, counting and wiping it.
 
+use std::sync::atomic::AtomicUsize;
 use std::thread;
 
 use loci_core::{Batch, CensusRow, Change, EnrichmentStatus, Expect, Store, Wiped};
 use loci_engine::Discard;
 use loci_testkit::GatedEmbedder;
 
+use super::faulty_store::FaultyStore;
 use super::*;
 
 const LONG: &str = "the meeting on Friday is about the budget";
@@ -223,6 +225,8 @@ fn audit_entry(user: &str, at: Timestamp) -> AuditEntry {
         space: Space::default(),
         at,
         user: Some(user.to_owned()),
+
+        caller: None,
         dialect: "memory-mcp".to_owned(),
         tool: "recall_memory".to_owned(),
         operation: "memory:read".to_owned(),
@@ -266,6 +270,37 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
         assert_eq!(all(&other, &ann), 1, "{name}");
         assert_eq!(listed(&other, &ann).len(), 1, "{name}");
         assert_eq!(other.forget_answers(&ann, None), Ok(0), "{name}");
+    }
+}
+
+/// A change of what is superseded is no reason to fail, and a wipe no reason to go on trying.
+#[test]
+fn a_successor_is_tried_again_while_the_old_memory_changes() {
+    for (is_wiped, expected) in [(false, Ok(())), (true, Err(ErrorCode::Conflict))] {
+        let store = FaultyStore::new(Arc::new(NaiveStore::new()));
+        let engine = || {
+            let embedder = Arc::new(HashingEmbedder::default());
+            Engine::new(store.clone(), embedder, Arc::new(FixedClock::default()), SearchMode::Words)
+        };
+        let (engine, other, ann) = (engine(), engine(), caller("ann", &WRITER));
+        let old = engine.remember(&ann, fact("everybody may change this", Visibility::Common)).unwrap().memory.id;
+        let (changing, id, counted) = (ann.clone(), old.clone(), AtomicUsize::new(0));
+        store.before(move |method| {
+            if method != "commit" {
+                return Ok(());
+            }
+            match (counted.fetch_add(1, Ordering::SeqCst), is_wiped) {
+                (0, true) => other.wipe(&changing).map(drop),
+                (0, false) => other.update(&changing, &id, "and somebody did").map(drop),
+                (tries, _) if tries > 5 => Err(Error::internal("it goes on and on")),
+                _ => Ok(()),
+            }
+        });
+        let successor = Remember { supersedes: Some(old.clone()), ..fact("instead", Visibility::Common) };
+        let outcome = engine.remember(&ann, successor).map(drop).map_err(|error| error.code);
+        assert_eq!(outcome, expected);
+        assert_eq!(engine.show(&ann, &old).unwrap().weight < 1.0, !is_wiped);
+        store.before(|_| Ok(()));
     }
 }
 

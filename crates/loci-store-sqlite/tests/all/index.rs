@@ -1,6 +1,6 @@
 //! The index in memory is the same, however it came about.
 
-use loci_core::{CandidateQuery, Candidates, Filter, ModelId, QueryVector, Store, Superseded};
+use loci_core::{CandidateQuery, Candidates, Filter, Memory, ModelId, QueryVector, Store, Superseded, Timestamp};
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
 use loci_testkit::contract::{agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired};
@@ -87,11 +87,37 @@ fn the_change_log_stays_bounded() {
     let rows = || database.query_row("SELECT count(*) FROM change", [], |row| row.get::<_, i64>(0)).unwrap();
     let mut left = rows();
     while store.needs_sweep(&nothing_expired).unwrap() {
-        assert_eq!(store.sweep(&nothing_expired, 10), Ok(0));
+        assert_eq!(store.sweep(&nothing_expired, 10), Ok(1), "so that whoever sweeps goes on");
         assert!((1..=5_000).contains(&(left - rows())), "each sweep trims some, and little: {left} {}", rows());
         left = rows();
     }
     assert!(left <= 20_000, "{left}");
     assert_eq!(store.version(), Ok(version));
     assert_eq!(search(&store, &filter(), "word").len(), 1);
+}
+
+#[test]
+fn a_large_memory_goes_in_parts_that_leave_a_sound_database() {
+    // Parts are powers of two, too, so that at one moment there is the memory without any passage.
+    const PASSAGES: usize = 512;
+    let folder = tempfile::tempdir().unwrap();
+    let kept = open(folder.path());
+    let large = Memory { expires_at: Some(filter().live_at), ..memory("large") };
+    kept.commit(put(&large, vec![passage("word"); PASSAGES])).unwrap();
+    kept.commit(put(&memory("small"), vec![passage("word")])).unwrap();
+    let alive = Filter { live_at: Timestamp::MIN, ..filter() };
+    assert_eq!(search(&kept, &alive, "word").len(), 2);
+    let mut left = kept.size().unwrap().passages;
+    // Each part by a process that ends after it.
+    while open(folder.path()).sweep(&sweep_of_expired(filter().live_at), 1).unwrap() > 0 {
+        let loaded = open(folder.path());
+        for store in [&kept, &loaded] {
+            assert_eq!(search(store, &alive, "word"), [memory("small").id]);
+        }
+        assert_eq!(loaded.integrity_check(), Ok(Vec::new()));
+        let size = loaded.size().unwrap();
+        assert!(left - size.passages <= 100, "a part is small: {left} {size:?}");
+        left = size.passages;
+    }
+    assert_eq!((left, kept.size().unwrap().memories), (1, 1));
 }

@@ -9,6 +9,7 @@ mod disk;
 mod index;
 mod jobs;
 mod processes;
+mod remains;
 
 use std::path::Path;
 

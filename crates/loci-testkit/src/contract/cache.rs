@@ -131,3 +131,22 @@ pub(super) fn answers_are_named_and_deleted(make: MakeStore<'_>) {
     assert_eq!((named("ann"), named("bob")), (vec!["b".to_owned(), "d".to_owned()], vec!["bobs".to_owned()]));
     assert_eq!(delete(&["a", "c", "expired"]), 0);
 }
+
+pub(super) fn many_large_answers_are_deleted(make: MakeStore<'_>) {
+    const ENTRIES: usize = 40;
+    let store = make();
+    let mut ids = vec![id("missing")];
+    for number in 0..ENTRIES {
+        let entry = CacheEntry { response: "x".repeat(256 << 10), ..cache_entry("ann", &number.to_string()) };
+        add(&*store, &entry);
+        ids.extend([entry.id.clone(), entry.id]);
+    }
+    add(&*store, &cache_entry("ann", "kept"));
+    let space = memory("a").space;
+    assert_eq!(
+        store.delete_cache_entries(&space, "ann", &ids),
+        Ok(ENTRIES as u64),
+        "an id that is there twice counts once"
+    );
+    assert_eq!(store.cached_queries(&space, "ann", NOW).map(|left| left.len()), Ok(1));
+}

@@ -137,6 +137,8 @@ pub(super) fn audit_entry(user: &str, tool: &str) -> AuditEntry {
         space: Space::default(),
         at: NOW,
         user: Some(user.to_owned()),
+
+        caller: None,
         dialect: "memory-mcp".to_owned(),
         tool: tool.to_owned(),
         operation: "memory:write".to_owned(),

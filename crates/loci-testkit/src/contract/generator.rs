@@ -144,9 +144,10 @@ impl Generator {
 
     pub(super) fn outcome(&mut self) -> JobOutcome {
         let problem = format!("problem {}", self.random.below(9));
-        match self.random.below(3) {
+        match self.random.below(4) {
             0 => JobOutcome::Done,
             1 => JobOutcome::Retry { due_at: self.moment(), problem },
+            2 => JobOutcome::Release,
             _ => JobOutcome::Failed { problem },
         }
     }

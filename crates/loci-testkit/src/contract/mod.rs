@@ -109,12 +109,14 @@ promises! {
         a_softly_deleted_successor_hides_nothing,
         a_soft_deletion_keeps_to_its_filter_and_id,
         a_soft_deletion_keeps_to_its_limit,
-        pending_offspring_is_softly_deleted_too;
+        pending_offspring_is_softly_deleted_too,
+        concurrent_soft_deletions_leave_nothing_behind;
     sweeping:
         a_sweep_removes_what_expired_first,
         a_sweep_removes_what_was_softly_deleted_first,
         a_sweep_removes_answers_and_decisions_that_expired,
         a_sweep_removes_audit_entries_and_wipes_before_their_moment,
+        a_large_memory_is_gone_for_all_from_its_first_part_on,
         a_sweep_keeps_to_its_limit_in_all;
     wiping:
         a_wipe_removes_what_is_private_or_came_in_as_conversation,
@@ -130,6 +132,7 @@ promises! {
         a_memory_has_at_most_one_job,
         a_job_is_settled_under_its_lease_alone,
         a_job_that_is_tried_again_waits_for_its_time,
+        a_released_job_waits_as_if_it_had_not_been_leased,
         a_failed_job_is_parked,
         a_job_goes_with_its_memory,
         concurrent_leases_share_out_the_jobs,
@@ -139,7 +142,8 @@ promises! {
         equally_near_answers_come_newest_first,
         an_answer_is_for_its_owner_alone_until_it_expires,
         an_answer_is_added_once,
-        answers_are_named_and_deleted;
+        answers_are_named_and_deleted,
+        many_large_answers_are_deleted;
     decisions:
         a_decision_is_replaced_under_its_key,
         an_expired_decision_counts_as_absent,

@@ -10,6 +10,7 @@ use loci_core::{
 
 use super::examples::not_wiped;
 use super::generator::{Generator, MODELS, OWNER_NAMES, THREADS, WORDS};
+use super::sweeping::sweep_through;
 use super::{MakeStore, StoreAndTokens};
 use crate::NaiveStore;
 use crate::naive_search::{self, PassageScore};
@@ -59,7 +60,7 @@ impl Comparison<'_> {
             0..5 => {
                 let sweep = self.random.sweep();
                 self.same(|store| store.needs_sweep(&sweep));
-                self.same(|store| store.sweep(&sweep, 1_000));
+                self.same(|store| sweep_through(store, &sweep));
             }
             5..10 => {
                 let (filter, now) = (self.random.filter(), self.random.moment());

@@ -1,6 +1,8 @@
 //! What soft deletion promises.
 
-use loci_core::{EnrichmentStatus, ErrorCode, Filter, Memory, ModelId, Superseded};
+use std::thread;
+
+use loci_core::{EnrichmentStatus, ErrorCode, Filter, Memory, ModelId, Store, Superseded};
 
 use super::examples::{
     NOW, delete, embed, enqueue, filter, memory, message, pending_offspring, private, put, replace, space, vector,
@@ -115,4 +117,30 @@ pub(super) fn pending_offspring_is_softly_deleted_too(make: MakeStore<'_>) {
     assert_eq!(admitted(&*store, &filter()), ["anothers", "bobs", "completed", "plain"]);
     assert_eq!(admitted(&*store, &Filter { space: space("other"), ..filter() }), ["elsewhere"]);
     assert_eq!(store.job_counts().map(|counts| counts.waiting), Ok(1), "its job is gone");
+}
+
+pub(super) fn concurrent_soft_deletions_leave_nothing_behind(make: MakeStore<'_>) {
+    const MEMORIES: usize = 60;
+    const LIMIT: usize = 3;
+    let store = make();
+    for number in 0..MEMORIES {
+        add(&*store, &memory(&format!("{number:02}")));
+    }
+    let shared: &dyn Store = &*store;
+    let delete_all = || {
+        let mut deleted = 0;
+        loop {
+            let some = shared.soft_delete(&filter(), None, NOW, LIMIT).expect("the store can be written");
+            deleted += some;
+            if some < LIMIT {
+                assert_eq!(shared.tally(&filter()), Ok(Vec::new()), "no more passed");
+                return deleted;
+            }
+        }
+    };
+    let deleted: usize = thread::scope(|scope| {
+        let workers: Vec<_> = (0..4).map(|_| scope.spawn(delete_all)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no worker panics")).sum()
+    });
+    assert_eq!(deleted, MEMORIES, "each counts once");
 }

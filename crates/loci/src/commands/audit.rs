@@ -89,6 +89,9 @@ fn line(entry: &AuditEntry) -> String {
         entry.failure.as_ref().map_or("ok", |failure| failure.code.name()),
         entry.duration_microseconds as f64 / 1e3,
     );
+    if let Some(caller) = &entry.caller {
+        line += &format!("  by {caller}");
+    }
     if let Some(results) = entry.results {
         line += &format!("  {results} results");
     }
@@ -120,6 +123,7 @@ fn value(number: u64, entry: &AuditEntry) -> Value {
         "timestamp": moment(entry.at),
         "space": entry.space.as_str(),
         "user_id": entry.user,
+        "caller": entry.caller,
         "dialect": entry.dialect,
         "tool_name": entry.tool,
         "operation": entry.operation,

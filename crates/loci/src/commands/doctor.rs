@@ -183,10 +183,10 @@ fn enrichment(parts: &Parts) -> Vec<Finding> {
     if counts.failed == 0 {
         return vec![(WHAT, Verdict::Ok, format!("{} memories wait for it, none failed", counts.waiting))];
     }
-    let why =
-        format!("{} memories could not be judged and keep what they have; they are found all the same", counts.failed);
+    let noun = if counts.failed == 1 { "memory" } else { "memories" };
+    let why = format!("{} {noun} could not be judged; they are kept as they are and found all the same", counts.failed);
     let shown = failed.into_iter().map(|job| {
-        let why = format!("memory {} after {} attempts: {}", job.memory, job.attempts, job.problem);
+        let why = format!("memory {} (attempts: {}): {}", job.memory, job.attempts, job.problem);
         (WHAT, Verdict::Warn, why)
     });
     std::iter::once((WHAT, Verdict::Warn, why)).chain(shown).collect()

@@ -1,6 +1,7 @@
 //! `loci mcp`: one dialect over stdin and stdout.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use loci_core::Caller;
 use loci_server::{Host, serve_stdio};
@@ -8,7 +9,11 @@ use loci_server::{Host, serve_stdio};
 use crate::background::Background;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
+use crate::signal::signal;
 use crate::wiring::{CALLS_END_TIMEOUT, Parts};
+
+/// How long calls under way have to end after a signal.
+const SIGNALLED_END_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     let dialect = loci_dialects::dialect(dialect)
@@ -21,7 +26,20 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("the server cannot start: {error}")))?;
     let _background = Background::start(&parts, settings);
     let host = Host::new(Arc::clone(&parts.engine));
-    let served = runtime.block_on(serve_stdio(dialect, host, Caller::local(), tokio::io::stdin(), tokio::io::stdout()));
+    let caller = Caller::local();
+    let served = runtime.block_on(async {
+        let signal = signal();
+        let serving = serve_stdio(dialect, Arc::clone(&host), caller, tokio::io::stdin(), tokio::io::stdout());
+        let mut serving = std::pin::pin!(serving);
+        tokio::select! {
+            served = &mut serving => served,
+            () = signal => {
+                host.close();
+                // Whoever sends a signal does not wait for long either.
+                tokio::time::timeout(SIGNALLED_END_TIMEOUT, serving).await.unwrap_or(Ok(()))
+            }
+        }
+    });
     // Then nothing holds the engine any more, and the store is closed when it is dropped. A read of
     // stdin cannot be called off, so there is a limit.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);

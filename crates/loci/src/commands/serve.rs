@@ -17,6 +17,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::secret::{self, OwnersToken};
 use crate::settings::{ALLOWED_HOSTS, EmbeddingChoice, Settings};
+use crate::signal::signal;
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock, probe};
 
 /// Threads that drive connections; calls have threads of their own.
@@ -181,30 +182,4 @@ async fn serve(
         note("shutting down");
     };
     server.serve(listener, shutdown).await;
-}
-
-/// Waits for the wish to end, which is noted from this call on.
-#[cfg(unix)]
-fn signal() -> impl Future<Output = ()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let signals =
-        signal(SignalKind::terminate()).and_then(|terminate| Ok((terminate, signal(SignalKind::interrupt())?)));
-    async {
-        let Ok((mut terminate, mut interrupt)) = signals else {
-            // Then a signal ends the process at once, which the store survives.
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    }
-}
-
-/// Waits for the wish to end.
-#[cfg(not(unix))]
-async fn signal() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
 }

@@ -1,0 +1,185 @@
+//! What a sentence tells about its worth.
+
+use super::lexicon::{self as words, Phrases, has};
+use super::sentence::{Place, Request, Sentence};
+
+/// A signal that a sentence has or has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cue {
+    /// It asks to be remembered.
+    Request,
+    /// It tells what changes or shapes a life: health, diet, family, home, work.
+    Life,
+    /// It is an order that holds for good, such as "never use tabs".
+    StandingOrder,
+    /// It requires or forbids something for good, such as "tabs are not allowed".
+    Rule,
+    /// Something was settled.
+    Decision,
+    /// Somebody likes, dislikes or always does something.
+    Preference,
+    /// Somebody who can act ought to, is about to or is asked to.
+    Task,
+    /// It tells who somebody is and how to reach them.
+    Detail,
+    /// It calls something weighty.
+    Emphasis,
+    /// Something happens at a time.
+    Event,
+    /// It is about the one who speaks.
+    Speaker,
+    /// It states something.
+    Statement,
+    /// It asks for an answer.
+    Question,
+    /// It is politeness or a filler, alone.
+    SmallTalk,
+    /// It holds for this hour alone, such as the weather or a mood.
+    Moment,
+    /// It may not be so.
+    Hedge,
+}
+
+/// What makes a sentence last, whatever else it says.
+const LASTING: [Cue; 7] =
+    [Cue::Request, Cue::Life, Cue::StandingOrder, Cue::Rule, Cue::Decision, Cue::Preference, Cue::Task];
+
+/// The signals of a sentence.
+pub(super) fn cues(sentence: &Sentence<'_>) -> Vec<Cue> {
+    let has_order = sentence.places(words::STANDING_ORDERS).any(is_standing_order);
+    let found = [
+        (Cue::Request, matches!(sentence.request, Some(Request::This))),
+        (Cue::Life, sentence.says(words::LIFE) || sentence.places(words::LIFE_OF_PERSONS).any(is_of_person)),
+        (Cue::StandingOrder, has_order),
+        (Cue::Rule, !has_order && sentence.says(words::RULES)),
+        (Cue::Decision, sentence.says(words::DECISIONS)),
+        (Cue::Preference, is_preference(sentence)),
+        (Cue::Task, is_task(sentence)),
+        (Cue::Detail, is_detail(sentence)),
+        (Cue::Emphasis, sentence.says(words::EMPHASIS)),
+        (Cue::Event, sentence.says(words::EVENTS) || sentence.text.split_whitespace().any(is_iso_date)),
+        (Cue::Speaker, sentence.says(words::SPEAKER)),
+        (Cue::Statement, sentence.says(words::STATEMENTS)),
+        // "Could you never use tabs?" is an order.
+        (Cue::Question, !has_order && sentence.is_question()),
+        (Cue::Hedge, sentence.says(words::HEDGES)),
+    ];
+    let mut cues: Vec<Cue> = found.into_iter().filter_map(|(cue, holds)| holds.then_some(cue)).collect();
+    if !cues.iter().any(|cue| LASTING.contains(cue)) {
+        if is_small_talk(sentence, &cues) {
+            cues.push(Cue::SmallTalk);
+        }
+        if sentence.says(words::MOMENTS) {
+            cues.push(Cue::Moment);
+        }
+    }
+    cues
+}
+
+/// Whether somebody who can act stands before the verb: a person by pronoun, role or name.
+fn has_person(verb: Place<'_>) -> bool {
+    let (word, is_first) = verb.previous_word();
+    // "Ann's", "I'd".
+    let word = word.split('\'').next().unwrap_or_default();
+    let lower = word.to_ascii_lowercase();
+    let is_name = || word.starts_with(char::is_uppercase) && !(is_first && word.ends_with('s'));
+    let is_person = || has(words::AGENTS, &lower) || has(words::RELATIVES, &lower) || is_name();
+    !has(words::THINGS, &lower) && is_person()
+}
+
+fn is_of_person(place: Place<'_>) -> bool {
+    let verb = place.skip_back(words::ADVERBS).skip_back(words::AUXILIARIES).skip_back(words::ADVERBS);
+    has_person(verb) && !place.is_negated()
+}
+
+fn is_preference(sentence: &Sentence<'_>) -> bool {
+    let subject_of = |place: Place<'_>| has_person(place.skip_back(words::ADVERBS));
+    let is_taste = |place: Place<'_>| subject_of(place) && place.followed_by(words::REACTIONS).is_none();
+    // "I never said that" tells of the past.
+    let is_habit = |place: Place<'_>| {
+        subject_of(place) && is_verb_next(place, words::NO_ORDERS) && !place.next_word().ends_with("ed")
+    };
+    sentence.says(words::PREFERENCES)
+        || sentence.opening().followed_by(words::MANNERS).is_some()
+        || sentence.places(words::TASTES).any(|place| !place.is_negated() && is_taste(place))
+        || sentence.places(words::HABITS).any(is_habit)
+}
+
+fn is_standing_order(place: Place<'_>) -> bool {
+    place.is_addressed()
+        && is_verb_next(place, words::NO_ORDERS)
+        && is_verb_next(place, words::STATES)
+        && !place.next_word().ends_with("ed")
+        && (!place.next_word().ends_with('s') || place.next_word().ends_with("ss"))
+}
+
+/// Whether what comes next can be a verb, and none of these.
+fn is_verb_next(place: Place<'_>, others: Phrases) -> bool {
+    let next = place.skip_forward(words::ADVERBS);
+    next.followed_by(words::DETERMINERS).is_none()
+        && next.followed_by(others).is_none()
+        && next.next_word().starts_with(char::is_lowercase)
+}
+
+/// Whether something is to be done: a task is named, begins the sentence as an order, or follows from an
+/// intention or an obligation of somebody who can act. "That must be a joke" and "I have to laugh" are
+/// none.
+fn is_task(sentence: &Sentence<'_>) -> bool {
+    let opening = sentence.opening();
+    let is_order = |verb: Place<'_>| verb.followed_by(words::NO_OBJECTS).is_none();
+    let has_object = |verb: &Place<'_>| {
+        verb.next_word().starts_with(char::is_uppercase)
+            || verb.followed_by(words::DETERMINERS).is_some()
+            || verb.followed_by(words::RELATIVES).is_some()
+    };
+    let order = opening.followed_by(words::ORDERS);
+    let order = order.or_else(|| opening.followed_by(words::ORDERS_OR_NOUNS).filter(has_object));
+    let is_intended = |place: Place<'_>| !place.is_negated() && is_verb_next(place, words::STATES);
+    sentence.says(words::TASKS)
+        || order.is_some_and(is_order)
+        || sentence.places(words::INTENTIONS).any(is_intended)
+        || sentence.places(words::OBLIGATIONS).any(is_obliged)
+        || (sentence.request == Some(Request::Reminder))
+}
+
+fn is_obliged(place: Place<'_>) -> bool {
+    let subject = place.skip_back(words::ADVERBS).skip_back(words::AUXILIARIES).skip_back(words::ADVERBS);
+    // Nobody is the one who speaks: "need to call Ann".
+    let is_agent = has_person(subject) || subject.preceded_by(".").is_some();
+    let is_doing = || match place.skip_forward(words::ADVERBS).followed_by("be") {
+        Some(being) if is_agent => being.followed_by(words::APPOINTMENTS).is_some(),
+        Some(being) => being.next_word().ends_with("ed") || being.followed_by(words::APPOINTMENTS).is_some(),
+        None => is_agent && is_verb_next(place, words::STATES),
+    };
+    !place.is_negated() && is_doing()
+}
+
+fn is_detail(sentence: &Sentence<'_>) -> bool {
+    sentence.says(words::DETAILS)
+        || sentence.places(words::RELATIVES).any(|place| place.preceded_by(words::POSSESSIVES).is_some())
+        || sentence.places(words::PROFESSIONS).any(|place| place.followed_by(words::NO_PROFESSIONS).is_none())
+}
+
+fn is_small_talk(sentence: &Sentence<'_>, cues: &[Cue]) -> bool {
+    const WORDS_MAX: usize = 8;
+    let is_polite = sentence.words <= WORDS_MAX && sentence.begins_with(words::SMALL_TALK);
+    // "Hi Bob" says nothing, "Great, Bob can come" does.
+    let says_something = || {
+        cues.contains(&Cue::Detail)
+            || sentence.text.contains(char::is_numeric)
+            || (cues.contains(&Cue::Statement) && sentence.specifics() > 0)
+    };
+    let is_blank = || matches!(sentence.request, Some(Request::Previous | Request::Next));
+    let is_opening_alone = || sentence.words > 0 && sentence.opening().next_word().is_empty();
+    is_blank() || is_opening_alone() || (is_polite && !says_something())
+}
+
+/// Whether it begins like 2026-03-01.
+fn is_iso_date(chunk: &str) -> bool {
+    let mut fields = chunk.trim_start_matches(|character: char| !character.is_alphanumeric()).splitn(3, '-');
+    let mut has_digits = |count: usize| {
+        let field = fields.next().unwrap_or_default().as_bytes();
+        field.len() >= count && field[..count].iter().all(u8::is_ascii_digit)
+    };
+    has_digits(4) && has_digits(2) && has_digits(2)
+}

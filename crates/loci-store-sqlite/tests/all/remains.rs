@@ -1,0 +1,65 @@
+//! What a wipe leaves in the files.
+
+use std::fs;
+use std::path::Path;
+
+use loci_core::{
+    CacheEntry, CacheStore, Decision, DecisionStore, Memory, MemoryId, Space, Store, Timestamp, Visibility,
+};
+use loci_testkit::contract::{memory, passage, put, replace};
+
+use crate::open;
+
+const NOW: Timestamp = Timestamp::from_microseconds(1_000_000_000);
+
+/// How often the bytes of the text are in the files of the folder.
+fn occurrences(folder: &Path, text: &str) -> usize {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    files.map(|file| fs::read(file).unwrap().windows(text.len()).filter(|part| *part == text.as_bytes()).count()).sum()
+}
+
+#[test]
+fn a_wipe_leaves_no_text_in_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let of = |id: &str, content: &str| Memory {
+        owner: Some("ann".to_owned()),
+        visibility: Visibility::Private,
+        content: content.repeat(100),
+        ..memory(id)
+    };
+    let first = of("a", "the zebra said quokka. ");
+    store.commit(put(&first, vec![passage("zebraterm")])).unwrap();
+    store.commit(put(&of("b", "the walrus sleeps. "), vec![passage("walrusterm")])).unwrap();
+    let changed = Memory { revision: 2, ..of("a", "the lemur is new. ") };
+    store.commit(replace(&changed, Some(vec![passage("lemurterm")]))).unwrap();
+    let entry = CacheEntry {
+        space: Space::default(),
+        id: MemoryId::new("c"),
+        owner: "ann".to_owned(),
+        query: "where is the otter?".to_owned(),
+        response: "the otter is at home".to_owned(),
+        vector: None,
+        created_at: NOW,
+        expires_at: NOW.plus_seconds(9),
+    };
+    store.put_cache_entry(&entry, 0).unwrap();
+    let decision = Decision {
+        space: Space::default(),
+        owner: "ann".to_owned(),
+        key: "badger".to_owned(),
+        value: "the badger wins".to_owned(),
+        created_at: NOW,
+        updated_at: NOW,
+        expires_at: None,
+    };
+    store.put_decision(&decision, 0).unwrap();
+    for text in ["walrus", "lemur", "otter", "badger"] {
+        assert!(occurrences(folder.path(), text) > 0, "{text} is stored");
+    }
+    let wiped = store.wipe(&Space::default(), "ann", NOW).unwrap();
+    assert_eq!((wiped.memories, wiped.cache_entries, wiped.decisions), (2, 1, 1));
+    for text in ["zebra", "walrus", "lemur", "otter", "badger"] {
+        assert_eq!(occurrences(folder.path(), text), 0, "{text} is left");
+    }
+}

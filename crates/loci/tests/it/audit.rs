@@ -1,0 +1,81 @@
+//! The audit log and the queue as a person sees them.
+
+use std::io::{BufRead, BufReader};
+
+use loci_core::{Batch, Change, Clock, Expect, JobOutcome, JobStore, MemoryId, Space, Store, Timestamp, Visibility};
+use loci_store_sqlite::{Options, SqliteStore};
+use loci_testkit::FixedClock;
+use loci_testkit::contract::{memory, passage};
+use serde_json::{Value, json};
+
+use crate::program::Place;
+
+#[test]
+fn calls_are_listed_and_filtered() {
+    let place = Place::new();
+    place.run(&["add", "a secret about tea"]).succeeded();
+    place.run(&["stats"]).succeeded();
+    place.run(&["add", "x", "--supersedes", "nothing"]).failed(3, "nothing");
+    let entries = place.json(&["audit"]);
+    let seen: Vec<_> =
+        entries.as_array().unwrap().iter().map(|entry| (&entry["tool_name"], &entry["status"])).collect();
+    let expected = [("remember", "success"), ("stats", "success"), ("remember", "error")];
+    let expected = expected.map(|(tool, status)| (json!(tool), json!(status)));
+    assert_eq!(seen, expected.iter().map(|(tool, status)| (tool, status)).collect::<Vec<_>>());
+    assert!(entries.as_array().unwrap().iter().all(|entry| entry["user_id"] == "local"), "{entries}");
+    assert_eq!(entries[2]["metadata"]["error_code"], "not_found");
+    assert!(!entries.to_string().contains("tea"), "{entries}");
+    let rows: [(&[&str], usize); 6] = [
+        (&["--tool", "stats"], 1),
+        (&["--user", "local"], 3),
+        (&["--user", "ann"], 0),
+        (&["--since", "1h"], 3),
+        (&["--since", "2999-01-01"], 0),
+        (&["--limit", "2"], 2),
+    ];
+    for (flags, count) in rows {
+        let found = place.json(&[&["audit"], flags].concat());
+        assert_eq!(found.as_array().unwrap().len(), count, "{flags:?}");
+    }
+    let text = place.run(&["audit", "--tool", "remember"]).succeeded().stdout;
+    assert!(text.contains("mememory/remember") && text.contains("not_found"), "{text}");
+    place.run(&["audit", "--since", "yesterday"]).failed(2, "`--since` must be a day");
+    place.run(&["audit", "--limit", "0"]).failed(2, "--limit");
+}
+
+#[test]
+fn new_calls_are_followed() {
+    let place = Place::new();
+    place.run(&["add", "first"]).succeeded();
+    let mut follower = place.command(&["--json", "audit", "--follow"]).spawn().unwrap();
+    let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(next()["tool_name"], "remember");
+    place.run(&["stats"]).succeeded();
+    assert_eq!(next()["tool_name"], "stats");
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+}
+
+#[test]
+fn doctor_names_what_nobody_could_judge() {
+    let place = Place::new();
+    place.run(&["stats"]).succeeded();
+    assert!(place.run(&["doctor"]).stdout.contains("0 memories wait for it, none failed"));
+    {
+        let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
+        let memory = loci_core::Memory { visibility: Visibility::Private, ..memory("poison") };
+        let now = FixedClock::new(Timestamp::from_microseconds(1)).now();
+        let commit = |changes| store.commit(Batch { space: Space::default(), changes }).unwrap();
+        let id = MemoryId::new("poison");
+        let put =
+            Change::Put { memory: Box::new(memory), passages: Some(vec![passage("poison")]), expect: Expect::Absent };
+        commit(vec![put, Change::Enqueue { memory: id, due_at: now }]);
+        let job = store.lease_jobs(now, now.plus_seconds(9), "lease", 1).unwrap().pop().unwrap();
+        let outcome = JobOutcome::Failed { problem: "it is too strange".to_owned() };
+        commit(vec![Change::Settle { job, outcome }]);
+    }
+    let report = place.run(&["doctor"]).succeeded();
+    assert!(report.stdout.contains("1 memory could not be judged"), "{report:?}");
+    assert!(report.stdout.contains("memory poison (attempts: 1): it is too strange"), "{report:?}");
+}
