@@ -17,7 +17,6 @@ pub mod tokens;
 
 pub use background::{Bell, catch_panic};
 pub use engine::{Engine, SearchMode};
-pub use enrichment::LocalEnricher;
 pub use ops::answers::CachedAnswer;
 pub use ops::bootstrap::Bootstrap;
 pub use ops::converse::{Conversation, Conversed, Message, Role};

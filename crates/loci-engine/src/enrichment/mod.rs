@@ -10,7 +10,7 @@ mod signals;
 mod summary;
 
 use loci_core::limits::SUMMARY_WORDS_MAX;
-use loci_core::{Enricher, Enrichment, Error, MEMORY_KINDS, Result};
+use loci_core::{Enrichment, Error, MEMORY_KINDS, Result};
 use loci_search::analysis;
 
 use cues::Cue;
@@ -22,18 +22,6 @@ const READ_BYTES_MAX: usize = 32 << 10;
 const SENTENCES_MAX: usize = 500;
 /// Characters of a summary, where a hundred words are too many: a word has no longest length.
 const SUMMARY_CHARACTERS_MAX: usize = 1_000;
-
-/// Judges by rules: [`importance`](signals::importance), [`summary`](summary::summary) and
-/// [`kind`](kind::kind), all from the [`worth`](signals::worth) of its sentences.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LocalEnricher;
-
-impl Enricher for LocalEnricher {
-    /// Never fails.
-    fn enrich(&self, text: &str) -> Result<Enrichment> {
-        Ok(judge(text))
-    }
-}
 
 /// A sentence and what the rules make of it.
 struct Judged<'a> {
@@ -58,7 +46,8 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The judgement of the rules.
+/// The judgement of the rules: [`importance`](signals::importance), [`summary`](summary::summary) and
+/// [`kind`](kind::kind), all from the [`worth`](signals::worth) of its sentences.
 pub(crate) fn judge(text: &str) -> Enrichment {
     let sentences = sentences(text);
     Enrichment {
