@@ -32,9 +32,11 @@ pub enum JobOutcome {
         /// What went wrong, for people; no contents.
         problem: String,
     },
-    /// It was not tried: it is back in the queue as it was before the lease, hence due at once, and
-    /// this attempt does not count.
-    Release,
+    /// It was not to blame: it waits until then, and this attempt does not count.
+    Release {
+        /// When it is due again.
+        due_at: Timestamp,
+    },
     /// It is parked for people to look at.
     Failed {
         /// What went wrong, for people; no contents.

@@ -257,8 +257,8 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// Removes for good, in one transaction: the private memories of this owner, the short-term
     /// ones and those with an enrichment status, with their jobs; the cache entries, decisions and
     /// audit entries; and takes the owner's name off every other memory, whose revision rises by
-    /// one. Remembers the moment, and
-    /// that it happened after every change so far. Costs by the owner's data, not by all.
+    /// one, and off the audit entries of calls for others. Remembers the moment, and that it
+    /// happened after every change so far. Costs by the owner's data, not by all.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written. Then nothing was removed.

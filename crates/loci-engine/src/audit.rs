@@ -104,13 +104,24 @@ impl Engine {
         noted.entries.len() + noted.accesses.len()
     }
 
-    /// Returns of this memory that the store does not know of yet. Ask before the store is asked for
-    /// the rest: in the other order a flush between the two would hide them.
-    pub(crate) fn unwritten_accesses(&self, space: &Space, id: &MemoryId) -> Access {
-        let key = (space.clone(), id.clone());
+    /// Returns of these memories that the store does not know of yet, of those that have any. Ask
+    /// before the store is asked for the rest: in the other order a flush between the two would hide
+    /// them.
+    pub(crate) fn unwritten_accesses<'a>(
+        &self,
+        space: &Space,
+        ids: impl IntoIterator<Item = &'a MemoryId>,
+    ) -> HashMap<MemoryId, Access> {
         let noted = self.buffers.noted();
-        let both = [&noted.accesses, &noted.in_flight].into_iter().filter_map(|accesses| accesses.get(&key));
-        both.fold(Access::default(), |sum, access| sum.plus(*access))
+        if noted.accesses.is_empty() && noted.in_flight.is_empty() {
+            return HashMap::new();
+        }
+        let of = |id: &MemoryId| {
+            let key = (space.clone(), id.clone());
+            let both = [&noted.accesses, &noted.in_flight].into_iter().filter_map(|accesses| accesses.get(&key));
+            Some((key.1.clone(), both.copied().reduce(Access::plus)?))
+        };
+        ids.into_iter().filter_map(of).collect()
     }
 
     /// Writes the noted calls and the counted returns of memories. Does nothing if there are none.

@@ -143,7 +143,7 @@ impl Engine {
         Ok(is_held)
     }
 
-    fn give_back(&self, lease: &Lease) -> Result<()> {
+    pub(crate) fn give_back(&self, lease: &Lease) -> Result<()> {
         if lease.until().take().is_some() {
             let now = self.now();
             self.store.lease(lease.name, &self.rounds.holder, now, now)?;

@@ -103,6 +103,8 @@ CREATE INDEX audit_by_time ON audit (at);
 -- Of one user, in the order of numbers.
 CREATE INDEX audit_by_user ON audit (user) WHERE user IS NOT NULL;
 
+CREATE INDEX audit_by_caller ON audit (space, caller) WHERE caller IS NOT NULL;
+
 -- Whose data was removed, so that no write which was under way brings any of it back.
 CREATE TABLE wipe (
     space       TEXT NOT NULL,

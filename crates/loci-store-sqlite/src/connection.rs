@@ -88,17 +88,18 @@ impl Readers {
 }
 
 /// Moves what is in the write-ahead log into the database, as far as nobody is held up by it.
-/// Empties the log, in which pages from before a deletion still lie, unless somebody reads for so
-/// long that it would hold up writers; then the end of the last process does it.
-pub(crate) fn empty_log(database: &Database) -> Result<()> {
-    const WAIT_MAX: Duration = Duration::from_millis(250);
-    let connection = database.connect_reader()?;
-    connection.busy_timeout(WAIT_MAX)?;
-    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
-}
-
 pub(crate) fn checkpoint(connection: &Connection) -> Result<()> {
     Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+}
+
+/// Empties the write-ahead log, in which pages from before a deletion still lie. Says whether it is
+/// empty: not while somebody reads, who is waited for only as long as writers may be held up by it.
+pub(crate) fn empty_log(database: &Database) -> Result<bool> {
+    const WAIT_MAX: Duration = Duration::from_millis(2);
+    let connection = database.connect_reader()?;
+    connection.busy_timeout(WAIT_MAX)?;
+    let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    Ok(!is_busy)
 }
 
 #[cfg(test)]

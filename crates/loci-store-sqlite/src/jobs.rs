@@ -37,9 +37,10 @@ pub(crate) fn settle(connection: &Connection, job: &Job, outcome: &JobOutcome) -
         JobOutcome::Done => connection.prepare_cached(REMOVE)?.execute([row])?,
         JobOutcome::Retry { due_at, problem } => wait(Some(due_at.microseconds()), problem)?,
         JobOutcome::Failed { problem } => wait(None, problem)?,
-        JobOutcome::Release => {
-            let sql = "UPDATE job SET attempts = attempts - 1, lease = NULL, leased_until = NULL WHERE memory = ?1";
-            connection.prepare_cached(sql)?.execute([row])?
+        JobOutcome::Release { due_at } => {
+            let sql = "UPDATE job SET due_at = ?2, attempts = attempts - 1, lease = NULL, leased_until = NULL
+                WHERE memory = ?1";
+            connection.prepare_cached(sql)?.execute([row, due_at.microseconds()])?
         }
     };
     Ok(())

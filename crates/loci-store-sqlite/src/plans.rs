@@ -42,6 +42,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         answers::LIVE.to_owned(),
     ];
     statements.extend(remove::WIPES.map(str::to_owned));
+    statements.push(remove::UNNAME.to_owned());
     statements.extend(remove::Due::all(&sweep).iter().map(remove::Due::sql));
     for sql in statements {
         let steps = plan(&sql);

@@ -101,6 +101,9 @@ pub(crate) const WIPES: [&str; 3] = [
     "DELETE FROM decision WHERE space = ?1 AND owner = ?2",
 ];
 
+/// Calls that the user made for others stay theirs.
+pub(crate) const UNNAME: &str = "UPDATE audit SET caller = NULL WHERE space = ?1 AND caller = ?2";
+
 pub(crate) fn wipe(connection: &Connection, space: &Space, owner: &str, now: Timestamp) -> Result<Wiped> {
     let whose = [space.as_str(), owner];
     let mut statement = connection.prepare_cached(WIPED)?;
@@ -121,6 +124,7 @@ pub(crate) fn wipe(connection: &Connection, space: &Space, owner: &str, now: Tim
     {
         *removed = connection.prepare_cached(sql)?.execute(whose)? as u64;
     }
+    connection.prepare_cached(UNNAME)?.execute(whose)?;
     // A change of no memory: its number comes after all that was there before the wipe, even if
     // the user had no memory.
     log(connection, 0)?;
@@ -226,7 +230,8 @@ pub(crate) fn sweep(connection: &Connection, sweep: &Sweep, limit: usize) -> Res
     }
     if steps < limit {
         let trimmed = connection.prepare_cached(TRIM)?.execute([CHANGES_KEPT, CHANGES_TRIMMED_MAX])?;
-        steps += usize::from(trimmed > 0);
+        // More than that is left; what comes in while it sweeps is no reason to go on.
+        steps += usize::from(trimmed == CHANGES_TRIMMED_MAX as usize);
     }
     Ok(steps)
 }

@@ -1,10 +1,11 @@
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
-    DecisionStore, Error, FailedJob, Filter, Job, JobCounts, JobStore, Memory, MemoryId, ModelId, Page, QueryVector,
-    Result, Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Vector, Wiped,
+    DecisionStore, FailedJob, Filter, Job, JobCounts, JobStore, Memory, MemoryId, ModelId, Page, QueryVector, Result,
+    Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Vector, Wiped,
 };
 
 use crate::cache::Cache;
@@ -20,6 +21,8 @@ pub struct SqliteStore {
     writer: Writer,
     readers: Readers,
     cache: Cache,
+    /// Whether pages from before a wipe may still lie in the write-ahead log.
+    log_has_remains: AtomicBool,
 }
 
 impl SqliteStore {
@@ -33,7 +36,17 @@ impl SqliteStore {
         let writer =
             Writer::start(database.clone(), connection).map_err(|error| OpenError::from_io(&error, &database.path))?;
         let readers = Readers::new(database.clone());
-        Ok(SqliteStore { cache: Cache::new(database.clone()), database, writer, readers })
+        let cache = Cache::new(database.clone());
+        Ok(SqliteStore { cache, database, writer, readers, log_has_remains: AtomicBool::new(false) })
+    }
+
+    /// Empties the log of what a wipe left in it, now or at a later sweep. Until then the data is gone
+    /// for every reader of the database, if not for one of the file.
+    fn empty_log(&self) {
+        if self.log_has_remains.load(Ordering::Relaxed) {
+            let is_empty = connection::empty_log(&self.database).unwrap_or(false);
+            self.log_has_remains.store(!is_empty, Ordering::Relaxed);
+        }
     }
 
     /// What is wrong with the database, in words; empty if nothing is. Reads all of it.
@@ -111,10 +124,8 @@ impl Store for SqliteStore {
     fn wipe(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Wiped> {
         let (space, owner) = (space.clone(), owner.to_owned());
         let wiped = self.writer.run(move |connection| remove::wipe(connection, &space, &owner, now))?;
-        if let Err(failure) = connection::empty_log(&self.database) {
-            // The data is gone for every reader of the database.
-            tracing::warn!(error = %Error::from(failure), "the log still holds pages from before a wipe");
-        }
+        self.log_has_remains.store(true, Ordering::Relaxed);
+        self.empty_log();
         Ok(wiped)
     }
 
@@ -128,6 +139,7 @@ impl Store for SqliteStore {
     }
 
     fn needs_sweep(&self, sweep: &Sweep) -> Result<bool> {
+        self.empty_log();
         self.readers.read(|connection| remove::needs_sweep(connection, sweep))
     }
 

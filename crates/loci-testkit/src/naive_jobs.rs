@@ -48,7 +48,10 @@ impl State {
         match outcome {
             JobOutcome::Done => drop(self.jobs.remove(&key)),
             JobOutcome::Retry { due_at, .. } => waiting.due_at = *due_at,
-            JobOutcome::Release => waiting.attempts -= 1,
+            JobOutcome::Release { due_at } => {
+                waiting.due_at = *due_at;
+                waiting.attempts -= 1;
+            }
             JobOutcome::Failed { problem } => waiting.failure = Some(problem.clone()),
         }
         Ok(())

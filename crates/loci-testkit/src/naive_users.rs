@@ -50,6 +50,9 @@ impl State {
         let before = (self.cache.len(), self.audit.len(), self.decisions.len());
         self.cache.retain(|_, entry| entry.space != *space || entry.owner != owner);
         self.audit.retain(|_, entry| entry.space != *space || entry.user.as_deref() != Some(owner));
+        for entry in self.audit.values_mut().filter(|entry| entry.space == *space) {
+            entry.caller.take_if(|caller| caller == owner);
+        }
         self.decisions.retain(|_, decision| decision.space != *space || decision.owner != owner);
         self.version += 1;
         let earlier = self.wipes.get(&(space.clone(), owner.to_owned())).map_or(now, |wipe| wipe.at);

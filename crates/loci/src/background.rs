@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,10 +37,9 @@ impl Drop for Background {
         self.stopping.store(true, Ordering::SeqCst);
         self.bells.iter().for_each(|bell| bell.ring());
         // Nothing is ever sent: the channel closes when the last thread has ended.
-        if self.ended.recv_timeout(ROUND_END_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
-            // A language model may think for long; another process need not wait for its lease.
-            self.engine.hand_back();
-        }
+        let _ = self.ended.recv_timeout(ROUND_END_TIMEOUT);
+        // A language model may think for long; other processes need not wait for leases to run out.
+        self.engine.hand_back();
     }
 }
 
@@ -59,8 +58,7 @@ impl Background {
         let [noting, sweeping, embedding, enriching] = std::array::from_fn(|_| Arc::clone(&parts.engine));
         let store = Arc::clone(&parts.store);
 
-        worker("noting calls", parts.engine.to_write())
-            .spawn(interval, move || flush_notes(&noting, flush).map(|()| interval));
+        worker("noting calls", parts.engine.to_write()).spawn(interval, move || flush_notes(&noting, flush, interval));
         worker("sweeping", &Arc::default()).spawn(interval, move || {
             let begun = Instant::now();
             Ok(if sweeping.sweep()? > 0 { sweep_pause(begun.elapsed()) } else { interval })
@@ -75,12 +73,14 @@ impl Background {
     }
 }
 
-fn flush_notes(engine: &Engine, linger: Duration) -> Result<()> {
+fn flush_notes(engine: &Engine, linger: Duration, interval: Duration) -> Result<Duration> {
     // Others will come. The bell rings again when enough of them wait.
     if engine.buffered() > 0 {
         engine.to_write().wait(linger);
     }
-    engine.flush()
+    engine.flush()?;
+    // What was noted meanwhile was not the first, so that no bell rang for it.
+    Ok(if engine.buffered() > 0 { Duration::ZERO } else { interval })
 }
 
 /// The pause after a round of sweeping that took this long: three quarters of the time belong to

@@ -49,7 +49,13 @@ pub(super) fn cues(sentence: &Sentence<'_>) -> Vec<Cue> {
     let has_order = sentence.places(words::STANDING_ORDERS).any(is_standing_order);
     let found = [
         (Cue::Request, matches!(sentence.request, Some(Request::This))),
-        (Cue::Life, sentence.says(words::LIFE) || sentence.places(words::LIFE_OF_PERSONS).any(is_of_person)),
+        (
+            Cue::Life,
+            sentence.says(words::LIFE)
+                || sentence
+                    .places(words::LIFE_OF_PERSONS)
+                    .any(|verb| !verb.is_negated() && has_person(after_subject(verb))),
+        ),
         (Cue::StandingOrder, has_order),
         (Cue::Rule, !has_order && sentence.says(words::RULES)),
         (Cue::Decision, sentence.says(words::DECISIONS)),
@@ -87,9 +93,9 @@ fn has_person(verb: Place<'_>) -> bool {
     !has(words::THINGS, &lower) && is_person()
 }
 
-fn is_of_person(place: Place<'_>) -> bool {
-    let verb = place.skip_back(words::ADVERBS).skip_back(words::AUXILIARIES).skip_back(words::ADVERBS);
-    has_person(verb) && !place.is_negated()
+/// Back over what stands between a verb and its subject.
+fn after_subject(verb: Place<'_>) -> Place<'_> {
+    verb.skip_back(words::ADVERBS).skip_back(words::AUXILIARIES).skip_back(words::ADVERBS)
 }
 
 fn is_preference(sentence: &Sentence<'_>) -> bool {
@@ -100,7 +106,7 @@ fn is_preference(sentence: &Sentence<'_>) -> bool {
         subject_of(place) && is_verb_next(place, words::NO_ORDERS) && !place.next_word().ends_with("ed")
     };
     sentence.says(words::PREFERENCES)
-        || sentence.opening().followed_by(words::MANNERS).is_some()
+        || sentence.opening().followed_by(words::MANNERS).is_some_and(begins_order)
         || sentence.places(words::TASTES).any(|place| !place.is_negated() && is_taste(place))
         || sentence.places(words::HABITS).any(is_habit)
 }
@@ -121,12 +127,16 @@ fn is_verb_next(place: Place<'_>, others: Phrases) -> bool {
         && next.next_word().starts_with(char::is_lowercase)
 }
 
+/// Whether this word at the beginning of a sentence is an order: not in "use case" nor in "update:".
+fn begins_order(verb: Place<'_>) -> bool {
+    verb.followed_by(words::NO_OBJECTS).is_none()
+}
+
 /// Whether something is to be done: a task is named, begins the sentence as an order, or follows from an
 /// intention or an obligation of somebody who can act. "That must be a joke" and "I have to laugh" are
 /// none.
 fn is_task(sentence: &Sentence<'_>) -> bool {
     let opening = sentence.opening();
-    let is_order = |verb: Place<'_>| verb.followed_by(words::NO_OBJECTS).is_none();
     let has_object = |verb: &Place<'_>| {
         verb.next_word().starts_with(char::is_uppercase)
             || verb.followed_by(words::DETERMINERS).is_some()
@@ -136,14 +146,14 @@ fn is_task(sentence: &Sentence<'_>) -> bool {
     let order = order.or_else(|| opening.followed_by(words::ORDERS_OR_NOUNS).filter(has_object));
     let is_intended = |place: Place<'_>| !place.is_negated() && is_verb_next(place, words::STATES);
     sentence.says(words::TASKS)
-        || order.is_some_and(is_order)
+        || order.is_some_and(begins_order)
         || sentence.places(words::INTENTIONS).any(is_intended)
         || sentence.places(words::OBLIGATIONS).any(is_obliged)
-        || (sentence.request == Some(Request::Reminder))
+        || sentence.request == Some(Request::Reminder)
 }
 
 fn is_obliged(place: Place<'_>) -> bool {
-    let subject = place.skip_back(words::ADVERBS).skip_back(words::AUXILIARIES).skip_back(words::ADVERBS);
+    let subject = after_subject(place);
     // Nobody is the one who speaks: "need to call Ann".
     let is_agent = has_person(subject) || subject.preceded_by(".").is_some();
     let is_doing = || match place.skip_forward(words::ADVERBS).followed_by("be") {

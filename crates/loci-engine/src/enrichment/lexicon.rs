@@ -1,9 +1,9 @@
 //! The classes of English words and phrases that the rules know.
 //!
 //! A list separates its phrases with a comma and a space. They are in lower case, with one space
-//! between words and contractions of "am", "are", "have" and "will" written out; a `.` among the words stands
-//! for the end of a clause. A list need not be complete: a word
-//! that is missing costs a signal, a word that is wrong makes one up.
+//! between words, and "I'm", "we're", "I've", "I'll" written out; a `.` among the words is the end of a
+//! clause. Where only the first match counts, the longer phrase comes first. A list need not be
+//! complete: a word that is missing costs a signal, one that is wrong makes one up.
 
 /// Phrases, as the module says.
 pub(super) type Phrases = &'static str;
@@ -36,12 +36,12 @@ pub(super) const INVITATIONS: Phrases = "would you mind, can you, could you, wou
 /// What may stand there as well before a request, but before an order can mean that the subject goes on.
 pub(super) const CONJUNCTIONS: Phrases = "and, but, so, then, hey, ok, okay";
 /// What makes an order or a request gentle or firm, just before it.
-pub(super) const SOFTENERS: Phrases = "please, kindly, just, also, always, really, try to";
+pub(super) const SOFTENERS: Phrases = "please, kindly, just, also, always, really, try to, do";
 /// What is left of a request that says nothing of what is to be remembered.
 pub(super) const BLANKS: Phrases = "., it, that, this, these, them, all, for, me, us, please, the, following, thanks, \
     next, time, later, future, in, now, on, too, as, well, always, ok, okay, forever, hi, hey, hello, and, so";
 
-/// What begins a sentence without saying anything.
+/// What introduces a sentence without saying anything.
 pub(super) const OPENERS: Phrases = "so, well, anyway, anyways, ok, okay, and, but, also, oh, hey, hi, hello, ah, \
     please, btw, by the way, basically, actually, look, listen, right, yeah, yes, no, then, plus, honestly, ., just";
 /// Politeness and fillers, at the beginning of a sentence.
@@ -75,7 +75,7 @@ pub(super) const RELATIVES: Phrases = "mother, mom, mum, father, dad, parents, w
     fiancé, fiancée, fiance, fiancee, girlfriend, boyfriend, son, sons, daughter, daughters, kid, kids, child, \
     children, baby, twins, brother, brothers, sister, sisters, sibling, siblings, aunt, uncle, cousin, cousins, \
     niece, nephew, grandma, grandpa, grandmother, grandfather, grandparents, grandson, granddaughter, stepmother, \
-    stepfather, stepson, stepdaughter, mother-in-law, family, ex, dog, dogs, cat, cats, puppy, kitten";
+    stepfather, stepson, stepdaughter, family, ex, dog, dogs, cat, cats, puppy, kitten";
 /// Who something belongs to.
 pub(super) const POSSESSIVES: Phrases = "my, our, his, her, their, user's";
 /// Subjects that cannot act.
@@ -106,16 +106,16 @@ pub(super) const ORDERS_OR_NOUNS: Phrases =
     "book, call, check, email, mail, message, order, print, return, review, schedule, sign, test, text, update, water";
 /// What follows where the verb begins no order.
 pub(super) const NO_OBJECTS: Phrases =
-    "., is, was, are, were, has, will, of, i, you, we, they, not, me, us, it out, this out";
+    "., is, was, are, were, has, will, of, i, you, we, they, not, me, us, it out, this out, case, cases";
 /// What is no doing although a verb says it: states, thoughts, utterances, what happens to somebody,
 /// recommendations and taking leave.
 pub(super) const STATES: Phrases = "be, been, have, say, admit, confess, agree, disagree, laugh, smile, cry, think, \
     guess, know, understand, believe, feel, love, like, hate, seem, wonder, hope, wish, want, mean, mention, warn, \
     tell you, thank, apologize, apologise, see this, see that, see how, see what, see if, see it, see ., look like, \
     look at this, hear this, hear that, hear about, try this, try it, try that, try the, taste, wait, go ., go now, \
-    go home, run ., sleep, rest, eat, stay, live, wear, die, kill, scream, vomit, bed, work ., school, not, never, \
-    forget, remember, get used, get over, enjoy, ask ., care, worry, mind, prefer, appreciate, need, miss, deal, \
-    cope, use the bathroom, pee, joke, kid, see you, help me, help us, relax, chill, hang out, talk";
+    go home, run ., sleep, rest, eat, stay, live, wear, die, bed, work ., school, not, never, forget, remember, \
+    get used, get over, enjoy, ask ., care, worry, mind, prefer, appreciate, need, miss, deal, cope, \
+    use the bathroom, pee, joke, kid, see you, help me, help us, relax, chill, hang out, talk";
 /// Where "to be" is a doing after all.
 pub(super) const APPOINTMENTS: Phrases = "at, there, ready, back, home, done, finished, paid, sent";
 
@@ -142,18 +142,18 @@ pub(super) const DECISIONS: Phrases = "decided, decision is, decision was, final
     made a decision, made the decision, made up my mind, made up our minds, we chose, i chose, have chosen, \
     has chosen, settled on, agreed on, agreed to, agreed that, let's go with, we go with, we will go with, \
     we are going with, we went with, let's use, we will use, i will use, opted for, from now on, switching to, \
-    we switched to, i switched to, approved, we are dropping, will keep, ruled out, called off, it's settled, \
-    signed off, as of today, concluded that, instead of waiting, committed to, resolved to, the plan is to, \
-    ended up choosing, ended up picking, ended up with, chose to, we picked the, i picked the, have picked the";
+    we switched to, i switched to, approved, we are dropping, ruled out, called off, it's settled, signed off, \
+    concluded that, the plan is to, ended up choosing, ended up picking, ended up with, chose to, we picked the, \
+    i picked the, have picked the, we will keep the, we will keep using";
 
 /// Orders that hold for good, at the beginning of a clause.
 pub(super) const STANDING_ORDERS: Phrases =
     "never, never ever, always, don't, don't ever, do not, do not ever, avoid, refrain from, stop using";
 /// What follows these words where they are no order.
 pub(super) const NO_ORDERS: Phrases = "worry, you, i, we, bother, even, panic, been, heard, said, seen, had, knew, \
-    thought, went, did, got, saw, found, again, mind, get me wrong, get it, a, an, the, nice, good, great, fun, \
-    happy, there, so, too, as, in, at, it, much, really, ., is, was, are, that, stress, hesitate, on, to, with, for, \
-    from, by, of, before, after, without, get me, understood";
+    thought, went, did, got, saw, found, again, mind, get it, a, an, the, nice, good, great, fun, happy, there, so, \
+    too, as, in, at, it, much, really, ., is, was, are, that, stress, hesitate, on, to, with, for, from, by, of, \
+    before, after, without, get me, understood";
 /// What else says that something is required or forbidden for good.
 pub(super) const RULES: Phrases = "must not, mustn't, must never, must always, should never, should always, \
     shall not, not allowed, aren't allowed, isn't allowed, prohibited, off limits, under no circumstances, \
@@ -181,7 +181,7 @@ pub(super) const LIFE: Phrases = "funeral, pregnant, pregnancy, miscarriage, gav
     started a new job, start a new job, starting a new job, got a new job, found a new job, new job at, new job as, \
     had a stroke, suffered a stroke, my diagnosis, chronic pain, chronic illness, chronic disease, adopted a child, \
     adopted a baby, adopted a boy, adopted a girl, adopted a dog, adopted a cat, adopted a puppy, adopted a kitten, \
-    my new address, our new address, his new address, her new address";
+    my new address, our new address, his new address, her new address, got the job";
 /// What changes a life if a person does it or undergoes it; a machine can die, and a build be promoted.
 pub(super) const LIFE_OF_PERSONS: Phrases = "died, passed away, resigned, graduated, graduating, moved to, \
     moved from, moving to, moved back, relocated to, relocating to, emigrated, was promoted, were promoted, \

@@ -37,8 +37,9 @@ struct Judged<'a> {
 impl<'a> Judged<'a> {
     fn of(sentence: Sentence<'a>) -> Self {
         let cues = cues::cues(&sentence);
-        let worth = signals::worth(&sentence, &cues);
-        Judged { text: sentence.text, words: sentence.words, specifics: sentence.specifics(), cues, worth }
+        let specifics = sentence.specifics();
+        let worth = signals::worth(sentence.words, specifics, &cues);
+        Judged { text: sentence.text, words: sentence.words, specifics, cues, worth }
     }
 
     fn has(&self, cue: Cue) -> bool {
@@ -59,11 +60,13 @@ pub(crate) fn judge(text: &str) -> Enrichment {
 
 fn sentences(text: &str) -> Vec<Judged<'_>> {
     let read = &text[..text.floor_char_boundary(READ_BYTES_MAX)];
-    let mut sentences: Vec<Sentence<'_>> = analysis::sentences(read).take(SENTENCES_MAX).map(Sentence::of).collect();
+    let parts = analysis::sentences(read).flat_map(parts).take(SENTENCES_MAX);
+    let mut sentences: Vec<Sentence<'_>> = parts.map(Sentence::of).collect();
     // The last one may be cut in the middle.
     if read.len() < text.len() && sentences.len() > 1 {
         sentences.pop();
     }
+    // "My code is 4711. Please remember that."
     for place in 0..sentences.len() {
         let neighbour = match sentences[place].request {
             Some(Request::Next) if place + 1 < sentences.len() => place + 1,
@@ -73,6 +76,21 @@ fn sentences(text: &str) -> Vec<Judged<'_>> {
         sentences[neighbour].request = Some(Request::This);
     }
     sentences.into_iter().map(Judged::of).collect()
+}
+
+/// The sentences within what Unicode takes for one because the next one has no capital: they end with
+/// a full stop after a word of three letters or more, which few abbreviations have.
+fn parts(sentence: &str) -> impl Iterator<Item = &str> {
+    let ends_word = |stop: &usize| {
+        let word = sentence[..*stop].rsplit(' ').next().unwrap_or_default();
+        word.len() >= 3 && word.chars().all(char::is_alphanumeric)
+    };
+    let stops = sentence.match_indices(". ").map(|(stop, _)| stop).filter(ends_word);
+    stops.map(|stop| stop + 1).chain([sentence.len()]).scan(0, |start, end| {
+        let part = sentence[*start..end].trim();
+        *start = end;
+        Some(part)
+    })
 }
 
 /// Refuses a judgement that is none, whoever made it.

@@ -129,7 +129,8 @@ impl<'a> Sentence<'a> {
             return;
         }
         let (start, end) = (invitation.start, place.skip_forward(lexicon::LINKS).end);
-        let is_of_next = self.lower[start..].contains(" this ") || self.text.ends_with([':', '：']);
+        let is_of_next = self.text.ends_with([':', '：'])
+            || [" this ", " following "].iter().any(|word| self.lower[start..].contains(word));
         self.line.replace_range(start..end, ".");
         self.lower.replace_range(start..end, ".");
         let is_alone = self.lower.split_whitespace().all(|word| lexicon::has(lexicon::BLANKS, word));
@@ -269,11 +270,40 @@ mod tests {
             ("What a day.", false),
             ("What is done is done.", false),
             ("Do it tomorrow", false),
+            ("tell me how the queue works.", true),
+            ("The door is open, ok?", false),
+            ("Can you open the door, ok?", true),
+            ("Can you remember that the door is open?", false),
             ("Have it ready by noon", false),
             ("When I was young I lived in Rome", false),
         ];
         for (text, expected) in rows {
             assert_eq!(Sentence::of(text).is_question(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn requests_are_told_from_memories() {
+        let rows = [
+            ("can you remember that it is late?", Some(Request::This)),
+            ("It is late, and please don't forget that!", Some(Request::This)),
+            ("Would you please always bear in mind that it is late?", Some(Request::This)),
+            ("Remember this: it is late", Some(Request::This)),
+            ("Please remember that.", Some(Request::Previous)),
+            ("Could you keep that in mind for next time?", Some(Request::Previous)),
+            ("Remember:", Some(Request::Next)),
+            ("Please note down the following.", Some(Request::Next)),
+            ("Remember to lock the door", Some(Request::Reminder)),
+            ("Could you remind me to lock the door?", Some(Request::Reminder)),
+            ("Could you remind me what is locked?", None),
+            ("Can you remember where the door is?", None),
+            ("Do you remember that it was late?", None),
+            ("I can't remember that it was late", None),
+            ("I remember that summer", None),
+            ("It is hard to remember", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(Sentence::of(text).request, expected, "{text}");
         }
     }
 

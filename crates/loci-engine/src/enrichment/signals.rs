@@ -1,13 +1,12 @@
 //! How much it matters to remember a text.
 
 use super::cues::Cue;
-use super::sentence::Sentence;
 
-/// What a sentence is worth that is said at all: whoever says more than 30 characters means something.
+/// What a sentence is worth that is said at all.
 const SAID: f64 = 0.2;
-/// The weights of names and of length, reached by many of them, and the numbers at which they have
-/// reached 63% (1 - 1/e).
+/// The weight of names and numbers, and how many of them reach 63% of it (1 - 1/e).
 const SPECIFICS: (f64, f64) = (0.4, 2.0);
+/// The same of words.
 const LENGTH: (f64, f64) = (0.15, 20.0);
 /// What speaks for it.
 const REASONS: [(Cue, f64); 11] = [
@@ -28,7 +27,8 @@ const DOUBTS: [(Cue, f64); 4] = [(Cue::SmallTalk, 0.8), (Cue::Question, 0.6), (C
 /// How much each further sentence counts, as a part of the one before.
 const FURTHER_SENTENCE: f64 = 0.25;
 
-/// How much a sentence matters, 0 to 1.
+/// How much a sentence of so many words, and so many among them that name something exactly, matters,
+/// 0 to 1.
 ///
 /// Each signal `s`, 0 to 1, has a weight `w`: the worth of a sentence that has this signal alone.
 /// They combine like independent reasons (a noisy-or, Pearl, Probabilistic Reasoning in Intelligent
@@ -59,16 +59,14 @@ const FURTHER_SENTENCE: f64 = 0.25;
 /// | question | 0.6 | yes or no | it asks for knowledge, it holds none |
 /// | moment: now, weather, mood, jokes | 0.5 | yes or no | it is over before it is asked for |
 /// | hedge | 0.3 | yes or no | it may not be so |
-pub(super) fn worth(sentence: &Sentence<'_>, cues: &[Cue]) -> f64 {
+pub(super) fn worth(words: usize, specifics: usize, cues: &[Cue]) -> f64 {
     let saturated = |count: usize, (weight, scale): (f64, f64)| weight * (1.0 - (-(count as f64) / scale).exp());
     let none_of = |signals: &[(Cue, f64)]| {
         let held = signals.iter().filter(|(cue, _)| cues.contains(cue));
         held.map(|(_, weight)| 1.0 - weight).product::<f64>()
     };
-    let unsaid = (1.0 - SAID)
-        * (1.0 - saturated(sentence.specifics(), SPECIFICS))
-        * (1.0 - saturated(sentence.words, LENGTH))
-        * none_of(&REASONS);
+    let unsaid =
+        (1.0 - SAID) * (1.0 - saturated(specifics, SPECIFICS)) * (1.0 - saturated(words, LENGTH)) * none_of(&REASONS);
     (1.0 - unsaid) * none_of(&DOUBTS)
 }
 
@@ -106,6 +104,10 @@ mod tests {
                 "We're expecting twins in March",
                 "Please keep in mind that the garage door only opens from inside",
                 "I can't eat gluten",
+                "We lost the baby in the second trimester",
+                "Would you mind remembering that my surname is spelled with two t's?",
+                "We moved the daily call to ten, remember that please",
+                "Anna retired last year and moved to Spain",
             ],
             &[
                 "I prefer the window seat on long flights",
@@ -117,9 +119,20 @@ mod tests {
                 "My brother is a nurse in Leeds",
                 "Ann and Bob visited the plant in Gdansk on Tuesday",
                 "The staging server listens on port 8443 of atlas-7",
-                "The code of the garage is 4711",
+                "My flight to Tokyo leaves tomorrow at seven",
+                "Call me Sam and not Samantha",
+                "Someone needs to fix the leaky tap in the kitchen",
             ],
             &[
+                "You have to see this video of a cat that plays the piano",
+                "I can't remember where I put my keys",
+                "I'm dying to see that film",
+                "He's nice but always talks too much",
+                "Went home and never looked back",
+                "The new job queue is slow since the update",
+                "The old build must have been promoted by mistake",
+                "Never mind, I found it",
+                "People like you are rare",
                 "It is raining outside and I am a bit bored right now",
                 "That must be the funniest thing that I have read today",
                 "I have to laugh at that joke every single time",

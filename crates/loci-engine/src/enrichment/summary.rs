@@ -139,6 +139,95 @@ mod tests {
     }
 
     #[test]
+    fn what_matters_is_kept_and_chatter_is_left() {
+        let rows: [(&str, &[&str], &[&str]); 3] = [
+            (
+                "Hi! So today was quite a long day and I am only sitting down now. The train from the suburbs \
+                 was nine minutes late, which is almost punctual for that line. There was a man in my \
+                 carriage who had a parrot on his shoulder, and the parrot said good morning to everybody who \
+                 got on. The train then stopped for a while between two stations and nobody knew why. Anyway. \
+                 When I finally arrived, Lena had already finished the coffee. We talked for a bit about the \
+                 train and about how the line is always late in autumn. Before I forget, my new address is 12 \
+                 Harbour Street, Bristol, and the landlord is called Mr Okafor. Lunch was a sandwich with too \
+                 much mustard. In the afternoon we decided to cancel the gym contract because nobody uses it. \
+                 I really don't like how loud that place is anyway. You know how it is. I have to send the \
+                 letter by the end of the month. Then the train home was full, so I stood all the way. Thanks \
+                 for listening!",
+                &[
+                    "my new address is 12 Harbour Street",
+                    "we decided to cancel the gym contract",
+                    "I have to send the letter",
+                ],
+                &["Hi!", "So today", "The train", "parrot", "Anyway", "mustard", "You know how it is", "Thanks"],
+            ),
+            (
+                "Hello everyone, hope you all had a nice weekend. I wanted to write down where we are with \
+                 the shop. The shop has been quite busy and the shop window looks lovely with the new lights. \
+                 We agreed to move the checkout to Stripe, and the old provider is switched off on \
+                 2026-09-30. Never deploy on a Friday, because the warehouse is closed on Saturdays and \
+                 nobody can help. The shop music was a bit loud on Thursday, some customers said. Does \
+                 anybody know whether the shop cat belongs to the neighbours? Maria needs to renew the \
+                 certificate of shop.example.org before the audit. The weather has been terrible, so the shop \
+                 was nearly empty on some mornings. The staging database listens on port 6432 of atlas-7, \
+                 with the user readonly. I prefer reviews in the morning, so please send pull requests the \
+                 day before. The shop plants look a bit sad, to be honest. What else is there to say about \
+                 the shop. Have a great week!",
+                &[
+                    "We agreed to move the checkout to Stripe",
+                    "Never deploy on a Friday",
+                    "Maria needs to renew the certificate",
+                    "port 6432 of atlas-7",
+                    "I prefer reviews in the morning",
+                ],
+                &["Hello everyone", "shop window", "shop cat", "weather", "plants", "What else", "great week"],
+            ),
+            (
+                "I've been meaning to write. The flat is still full of boxes and I can't find the kettle. My \
+                 sister Ines is staying with me until the baby comes, she's due in February. She is \
+                 vegetarian, so I cook without meat now, which is easier than I thought. The kettle turned up \
+                 in the box with the shoes. We watched a silly film about a talking horse. The horse was \
+                 voiced by somebody famous but I forgot who. I was thinking about the old garden. The \
+                 neighbours seem nice, they brought bread. I'm supposed to see a cardiologist on 3 March \
+                 because of my heart murmur. The film was two hours long. I decided not to go back to the old \
+                 company. The horse won the race in the end, of course. It rained the whole time. Could you \
+                 suggest a good film for next week? By the way, my phone number changed, it's 0171 555 0199.",
+                &[
+                    "My sister Ines is staying",
+                    "She is vegetarian",
+                    "cardiologist on 3 March",
+                    "I decided not to go back",
+                    "0171 555 0199",
+                ],
+                &["kettle", "horse", "It rained", "Could you", "garden"],
+            ),
+        ];
+        for (text, kept, left) in rows {
+            let summary = summary(text);
+            assert!(fits(&summary), "{summary}");
+            for part in kept {
+                assert!(summary.contains(part), "{part:?} is missing: {summary}");
+            }
+            for part in left {
+                assert!(text.contains(part) && !summary.contains(part), "{part:?} is there: {summary}");
+            }
+        }
+    }
+
+    #[test]
+    fn sentences_without_capitals_are_told_apart() {
+        let idle = "the train was late and the soup was cold, as it was on most of the other days. ";
+        let text = format!("{}my sister is allergic to cats, e.g. to mine. {}", idle.repeat(5), idle.repeat(5));
+        assert_eq!(summary(&text), "my sister is allergic to cats, e.g. to mine.");
+    }
+
+    #[test]
+    fn small_talk_is_a_summary_if_there_is_nothing_else() {
+        let talk = "Good morning! Thanks a lot! Have a nice day! ".repeat(20);
+        assert_eq!(summary(&talk), "Good morning! Thanks a lot! Have a nice day!");
+        assert_eq!(summary(&format!("{talk}The door is open.")), "The door is open.");
+    }
+
+    #[test]
     fn a_repeated_sentence_is_said_once() {
         assert_eq!(summary(&"The door is open now. ".repeat(60)), "The door is open now.");
     }

@@ -24,6 +24,8 @@ const ATTEMPTS_MAX: u32 = 5;
 const BACKOFF_SECONDS: i64 = 5;
 /// Tries to write one result when something that it rests on changes meanwhile.
 const CONFLICTS_MAX: usize = 4;
+/// Seconds until a job is tried again that failed with the store or the model.
+const RELEASED_SECONDS: i64 = 60;
 /// How much longer than a failure of the enricher the pause after it is, so that one which hangs
 /// holds up the queue for a fifth of the time at most.
 const PAUSE_PER_FAILURE: i64 = 4;
@@ -89,17 +91,29 @@ impl Engine {
         if matches!(settled, Ok(true)) {
             self.job().take();
         }
-        // Else through no fault of its own.
-        self.hand_back();
+        // Through no fault of its own, as far as anybody can tell: others go first.
+        self.release(RELEASED_SECONDS);
         settled
     }
 
-    /// Puts the job under way, if there is one, back into the queue as if nobody had tried it: for the
-    /// end of a process that cannot wait for it. What still works on it can no longer settle it.
+    /// Puts the job under way, if there is one, back into the queue as if nobody had tried it, and
+    /// gives back the leases on sweeping and embedding: for the end of a process, which cannot wait.
+    /// What still works on the job can no longer settle it.
     pub fn hand_back(&self) {
-        if let Some(job) = self.job().take() {
+        self.release(0);
+        for lease in [&self.rounds.sweeping, &self.rounds.embedding] {
             // If this fails, the lease runs out some time.
-            let _ = self.commit_settled(&job, Vec::new(), JobOutcome::Release);
+            let _ = self.give_back(lease);
+        }
+    }
+
+    fn release(&self, seconds: i64) {
+        // The guard must not live on while the store is written.
+        let job = self.job().take();
+        if let Some(job) = job {
+            let outcome = JobOutcome::Release { due_at: self.now().plus_seconds(seconds) };
+            // If this fails, the lease runs out some time.
+            let _ = self.commit_settled(&job, Vec::new(), outcome);
         }
     }
 
@@ -122,7 +136,7 @@ impl Engine {
             if latest.content == memory.content {
                 return Ok((self.enriched(latest, &reading)?, JobOutcome::Done));
             }
-            Ok((Vec::new(), JobOutcome::Release))
+            Ok((Vec::new(), JobOutcome::Release { due_at: self.now() }))
         })
     }
 
@@ -214,12 +228,15 @@ impl Engine {
         let pauses_until = &self.rounds.enricher_pauses_until;
         let enricher = self.enricher.as_ref().filter(|_| begun >= pauses_until.load(Ordering::Relaxed));
         let Some(enricher) = enricher else { return enrichment::judge(text) };
-        let judged = enricher.enrich(text).and_then(|judged| enrichment::check(&judged).map(|()| judged));
+        let answer = enricher.enrich(text);
+        if answer.is_err() {
+            let ended = self.now().microseconds();
+            pauses_until.store(ended + PAUSE_PER_FAILURE * (ended - begun).max(0), Ordering::Relaxed);
+        }
+        let judged = answer.and_then(|judged| enrichment::check(&judged).map(|()| judged));
         // A state is logged when it begins, not at every job that it lasts.
         let was_failing = self.rounds.is_enricher_failing.swap(judged.is_err(), Ordering::Relaxed);
         judged.unwrap_or_else(|error| {
-            let ended = self.now().microseconds();
-            pauses_until.store(ended + PAUSE_PER_FAILURE * (ended - begun).max(0), Ordering::Relaxed);
             if !was_failing {
                 tracing::warn!(%error, "memories are judged by the local rules, as the language model gave no judgement");
             }

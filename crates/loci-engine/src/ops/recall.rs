@@ -1,12 +1,12 @@
 //! Finding memories by a question in natural language.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use loci_core::{
-    Caller, Candidate, CandidateQuery, CollectionFilter, Error, ErrorCode, Filter, Memory, MemoryId, QueryVector,
-    Result, Superseded, Tier, Timestamp, limits,
+    Access, Caller, Candidate, CandidateQuery, CollectionFilter, Error, ErrorCode, Filter, Memory, MemoryId,
+    QueryVector, Result, Superseded, Tier, Timestamp, limits,
 };
 use loci_search::analysis::query_terms;
 use loci_search::fusion::{Scores, reciprocal_rank, relevance};
@@ -127,14 +127,17 @@ impl Engine {
                 candidates.passages_without_vector, candidates.passages
             ));
         }
-        let accesses = if request.counts_access { self.accesses(caller, &candidates.hits)? } else { Vec::new() };
+        // Before the store is asked, here and for the hits.
+        let unwritten = self.unwritten_accesses(&caller.space, candidates.hits.iter().map(|candidate| &candidate.id));
+        let accesses =
+            if request.counts_access { self.accesses(caller, &candidates.hits, &unwritten)? } else { Vec::new() };
         let mut ranked = self.ranked(&candidates.hits, &accesses, filter.live_at, request.ranking);
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| among_equals(a.2, b.2)));
         drop_pairs(&mut ranked);
 
         let mut hits = self.hits(&filter, ranked, limit)?;
         for hit in &mut hits {
-            let unwritten = self.unwritten_accesses(&caller.space, &hit.memory.id);
+            let unwritten = unwritten.get(&hit.memory.id).copied().unwrap_or_default();
             hit.memory.access = hit.memory.access.plus(unwritten);
             if request.counts_access {
                 hit.memory.access.count = hit.signals.access_count;
@@ -145,11 +148,15 @@ impl Engine {
     }
 
     /// How often each candidate was returned before.
-    fn accesses(&self, caller: &Caller, candidates: &[Candidate]) -> Result<Vec<u64>> {
+    fn accesses(
+        &self,
+        caller: &Caller,
+        candidates: &[Candidate],
+        unwritten: &HashMap<MemoryId, Access>,
+    ) -> Result<Vec<u64>> {
         let ids: Vec<MemoryId> = candidates.iter().map(|candidate| candidate.id.clone()).collect();
-        // In this order: a flush between the two would otherwise hide what it writes.
-        let unwritten: Vec<u64> = ids.iter().map(|id| self.unwritten_accesses(&caller.space, id).count).collect();
         let written = self.store.accesses(&caller.space, &ids)?;
+        let unwritten = ids.iter().map(|id| unwritten.get(id).map_or(0, |access| access.count));
         Ok(written.into_iter().zip(unwritten).map(|(written, unwritten)| written + unwritten).collect())
     }
 

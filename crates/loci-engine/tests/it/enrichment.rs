@@ -358,7 +358,7 @@ fn a_text_that_changes_meanwhile_is_read_again() {
     );
 }
 
-/// Wherever it stops answering, the job is tried again at once, as often as it takes.
+/// Wherever it stops answering, the job is tried again after a while, as often as it takes.
 #[test]
 fn a_busy_store_uses_up_no_attempts() {
     for step in ["get_all", "vectors", "candidates"] {
@@ -367,9 +367,12 @@ fn a_busy_store_uses_up_no_attempts() {
         let id = shop.say(&[TEA]).pop().unwrap();
         shop.store.before(move |method| if method == step { Err(Error::unavailable("busy")) } else { Ok(()) });
         for _ in 0..10 {
+            shop.clock.advance(LONG_SECONDS);
             assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable, "{step}");
         }
         shop.store.before(|_| Ok(()));
+        assert_eq!(engine.enrich(), Ok(false), "{step}: not at once, so that others go first");
+        shop.clock.advance(LONG_SECONDS);
         assert_eq!((engine.enrich(), shop.jobs()), (Ok(true), done()), "{step}");
         assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Completed), "{step}");
     }
@@ -393,7 +396,24 @@ fn a_job_that_others_outrun_is_released() {
         Ok(())
     });
     assert_eq!(engine.enrich(), Ok(false));
+    shop.clock.advance(LONG_SECONDS);
     assert_eq!((engine.enrich(), shop.jobs()), (Ok(true), done()));
+}
+
+/// One whose data cannot be read stays behind the others.
+#[test]
+fn a_job_that_cannot_be_done_holds_up_no_other() {
+    let shop = Shop::new();
+    let engine = shop.engine();
+    let ids = shop.say(&[TEA, "My sister moved to Lisbon in March"]);
+    let first = AtomicBool::new(true);
+    shop.store.before(move |method| match method {
+        "vectors" if first.swap(false, Ordering::SeqCst) => Err(Error::unavailable("damaged")),
+        _ => Ok(()),
+    });
+    assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!((enrich_all(&engine), shop.jobs().waiting), (1, 1));
+    assert_eq!(ids.iter().filter(|id| shop.get(id).enrichment == Some(EnrichmentStatus::Completed)).count(), 1);
 }
 
 /// Whenever the wipe comes: before the memory is read, before it is compared, before it is written.
@@ -428,7 +448,7 @@ fn jobs_wait_without_using_up_their_attempts_while_the_model_is_away() {
         shop.clock.advance(LONG_SECONDS);
         assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable);
     }
-    assert!(shop.store.inner.next_job_at().unwrap().unwrap() <= shop.clock.now());
+    shop.clock.advance(LONG_SECONDS);
     assert_eq!(shop.get(&ids[0]).enrichment, Some(EnrichmentStatus::Pending));
     shop.model_is_away(false);
     assert_eq!(enrich_all(&engine), 2);

@@ -168,6 +168,19 @@ fn the_lease_of_an_engine_that_ended_runs_out() {
     assert_eq!(engine.sweep(), Ok(1));
 }
 
+/// Another engine need not wait for the leases of one that ends in good order.
+#[test]
+fn an_end_gives_the_leases_back() {
+    let (one, other, _, clock) = two();
+    for number in 0..100 {
+        one.remember(&Caller::local(), expiring(number)).unwrap();
+    }
+    clock.advance(1);
+    assert_eq!((one.sweep(), other.sweep()), (Ok(64), Ok(0)));
+    one.hand_back();
+    assert_eq!(other.sweep(), Ok(36));
+}
+
 /// Another engine need not wait for the lease of a round that failed.
 #[test]
 fn a_round_that_fails_gives_its_lease_back() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use loci_core::{
     CacheEntry, CacheStore, Decision, DecisionStore, Memory, MemoryId, Space, Store, Timestamp, Visibility,
 };
-use loci_testkit::contract::{memory, passage, put, replace};
+use loci_testkit::contract::{memory, passage, put, replace, sweep_of_expired};
 
 use crate::open;
 
@@ -57,7 +57,14 @@ fn a_wipe_leaves_no_text_in_the_files() {
     for text in ["walrus", "lemur", "otter", "badger"] {
         assert!(occurrences(folder.path(), text) > 0, "{text} is stored");
     }
+    // Somebody who reads needs the old pages for as long.
+    let reader = rusqlite::Connection::open(folder.path().join("loci.db")).unwrap();
+    let reading = reader.unchecked_transaction().unwrap();
+    reading.query_row("SELECT count(*) FROM memory", [], |_| Ok(())).unwrap();
     let wiped = store.wipe(&Space::default(), "ann", NOW).unwrap();
+    assert!(occurrences(folder.path(), "walrus") > 0, "a reader of before still finds it");
+    drop(reading);
+    store.needs_sweep(&sweep_of_expired(NOW)).unwrap();
     assert_eq!((wiped.memories, wiped.cache_entries, wiped.decisions), (2, 1, 1));
     for text in ["zebra", "walrus", "lemur", "otter", "badger"] {
         assert_eq!(occurrences(folder.path(), text), 0, "{text} is left");

@@ -147,7 +147,7 @@ impl Generator {
         match self.random.below(4) {
             0 => JobOutcome::Done,
             1 => JobOutcome::Retry { due_at: self.moment(), problem },
-            2 => JobOutcome::Release,
+            2 => JobOutcome::Release { due_at: self.moment() },
             _ => JobOutcome::Failed { problem },
         }
     }

@@ -99,7 +99,7 @@ pub(super) fn a_job_is_settled_under_its_lease_alone(make: MakeStore<'_>) {
     let second = lease(&*store, 10, 20, "second").remove(0);
     let retry = JobOutcome::Retry { due_at: NOW, problem: String::new() };
     let failed = JobOutcome::Failed { problem: String::new() };
-    for outcome in [JobOutcome::Done, retry, JobOutcome::Release, failed] {
+    for outcome in [JobOutcome::Done, retry, JobOutcome::Release { due_at: NOW }, failed] {
         let enriched = Memory { revision: 2, weight: 1.0, ..memory("a") };
         let mut batch = replace(&enriched, None);
         batch.changes.extend(settle(&first, outcome).changes);
@@ -131,7 +131,7 @@ pub(super) fn a_job_that_is_tried_again_waits_for_its_time(make: MakeStore<'_>) 
     assert_eq!(store.failed_jobs(10), Ok(Vec::new()));
 }
 
-pub(super) fn a_released_job_waits_as_if_it_had_not_been_leased(make: MakeStore<'_>) {
+pub(super) fn a_released_job_waits_without_a_further_attempt(make: MakeStore<'_>) {
     let store = make();
     add_job(&*store, "a", NOW);
     add_job(&*store, "later", at(2));
@@ -139,14 +139,14 @@ pub(super) fn a_released_job_waits_as_if_it_had_not_been_leased(make: MakeStore<
     commit(&*store, settle(&first, JobOutcome::Retry { due_at: at(1), problem: "it slept".to_owned() }));
     let second = lease(&*store, 3, 10, "second");
     assert_eq!(second, [job("a", 2, "second"), job("later", 1, "second")]);
-    let release = settle(&second[0], JobOutcome::Release);
+    let release = settle(&second[0], JobOutcome::Release { due_at: at(1) });
     commit(&*store, release.clone());
     assert_eq!((next(&*store), counts(&*store)), (Some(at(1)), (2, 0)));
     assert_eq!(refused(&*store, release).code, ErrorCode::Conflict, "settling ends the lease");
     assert_eq!(lease(&*store, 3, 10, "third"), [job("a", 2, "third")], "this attempt is the second again");
-    commit(&*store, settle(&second[1], JobOutcome::Release));
-    assert_eq!(lease(&*store, 1, 10, "early"), [], "it is due no earlier than before");
-    assert_eq!(lease(&*store, 2, 10, "fourth"), [job("later", 1, "fourth")]);
+    commit(&*store, settle(&second[1], JobOutcome::Release { due_at: at(5) }));
+    assert_eq!(lease(&*store, 4, 9, "early"), [], "it is not due");
+    assert_eq!(lease(&*store, 5, 10, "fourth"), [job("later", 1, "fourth")]);
 }
 
 pub(super) fn a_failed_job_is_parked(make: MakeStore<'_>) {

@@ -132,7 +132,7 @@ promises! {
         a_memory_has_at_most_one_job,
         a_job_is_settled_under_its_lease_alone,
         a_job_that_is_tried_again_waits_for_its_time,
-        a_released_job_waits_as_if_it_had_not_been_leased,
+        a_released_job_waits_without_a_further_attempt,
         a_failed_job_is_parked,
         a_job_goes_with_its_memory,
         concurrent_leases_share_out_the_jobs,

@@ -101,10 +101,15 @@ pub(super) fn a_wipe_removes_answers_decisions_and_audit_entries(make: MakeStore
     store.put_cache_entry(&expired, 0).expect("the entry is added");
     let expired = Decision { expires_at: Some(NOW), ..decision("ann", "expired") };
     assert_eq!(store.put_decision(&expired, 0), Ok(true));
-    store.append_audit(&[audit_entry("ann", "a"), audit_entry("ann", "b")]).expect("the entries are added");
+    let for_bob = AuditEntry { caller: Some("ann".to_owned()), ..audit_entry("bob", "for bob") };
+    let entries = [audit_entry("ann", "a"), audit_entry("ann", "b"), for_bob];
+    store.append_audit(&entries).expect("the entries are added");
     assert_eq!(all_kinds(&*store, "ann"), (2, 1, 3));
     assert_eq!(wipe(&*store, "ann"), Wiped { memories: 0, cache_entries: 2, audit_entries: 3, decisions: 2 });
     assert_eq!(all_kinds(&*store, "ann"), (0, 0, 0));
+    let left = store.audit(&AuditQuery { limit: 100, ..AuditQuery::default() }).expect("the store can be read");
+    let left: Vec<_> = left.into_iter().map(|(_, entry)| entry).collect();
+    assert_eq!(left, [audit_entry("bob", "for bob")], "without the name of who called");
     assert_eq!(wipe(&*store, "ann"), Wiped::default());
 }
 
