@@ -538,7 +538,7 @@ mod tests {
             ("allowed_hosts = \"a\"\n", &[], "must be an array of strings"),
             ("", &[("LOCI_SEARCH", "magic")], "`search` (env LOCI_SEARCH) is `magic`"),
             ("[embedding]\nprovider = \"folder\"\n", &[], "needs `embedding.model_folder`"),
-            ("[conversation]\nresults_max = 101\n", &[], "from 1 to 100"),
+            ("[conversation]\nresults_max = 1001\n", &[], "from 1 to 1000"),
             ("[ranking]\nrecency_weight = -0.5\n", &[], "a number from 0 to 1000"),
             ("", &[("CACHE_SIMILARITY_THRESHOLD", "NaN")], "(env CACHE_SIMILARITY_THRESHOLD) is `NaN`"),
             ("[llm]\nurl = \"http://localhost:1\"\n", &[], "needs `llm.model`"),

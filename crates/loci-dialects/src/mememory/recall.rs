@@ -1,5 +1,6 @@
 //! `recall`: find memories by a question.
 
+use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Result, Tier};
 use loci_engine::Signals;
 use schemars::JsonSchema;
@@ -64,7 +65,7 @@ impl TypedTool for Recall {
             collections: collections_to_search(arguments.scope, arguments.project)?,
             sections: sections(arguments.r#type),
             tags: arguments.tags.unwrap_or_default().0,
-            limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
+            limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(RECALL_RESULTS_MAX),
             ranking: &score,
             counts_access: false,
         };

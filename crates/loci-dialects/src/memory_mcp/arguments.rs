@@ -35,7 +35,7 @@ pub struct Search {
     memory_type: Option<String>,
     /// Only memories with all of these tags.
     tags: Option<Vec<String>>,
-    /// How many results at most: 10 if left out, 100 at most unless the installation says less.
+    /// How many results at most: 10 if left out, 100 at most unless the installation says otherwise.
     limit: Option<Count>,
     /// Only messages (`stm`) or only what was made of them and is kept (`ltm`); both if left out.
     #[schemars(length(min = 1))]

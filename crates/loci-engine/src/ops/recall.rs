@@ -31,7 +31,8 @@ pub struct Recall<'a> {
     pub sections: Vec<String>,
     /// Only memories with all of these tags.
     pub tags: Vec<String>,
-    /// How many results at most; clamps to [`limits::RECALL_RESULTS_MAX`].
+    /// How many results at most; clamps to [`limits::RECALL_RESULTS_MAX`], or to `results_max` of the
+    /// [`Policy`](crate::Policy) where that is more.
     pub limit: usize,
     /// The caller's own ranking: the score of a candidate.
     pub ranking: &'a dyn Fn(&Signals) -> f64,
@@ -114,7 +115,7 @@ impl Engine {
 
         let (vector, mut degraded) = self.query_vector(request.query)?;
         let terms = if self.search_mode == SearchMode::Vector { Vec::new() } else { query_terms(request.query) };
-        let limit = request.limit.clamp(1, limits::RECALL_RESULTS_MAX);
+        let limit = request.limit.clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
         let candidates = self.store.candidates(&CandidateQuery {
             filter: &filter,
             terms: &terms,

@@ -1,7 +1,7 @@
 //! What a search shows of conversations, and what a ranking may use.
 
 use loci_core::{Batch, Change, Expect, Passage, Store, Term};
-use loci_engine::FusionWeights;
+use loci_engine::{FusionWeights, Policy};
 
 use super::*;
 
@@ -26,6 +26,19 @@ fn of_a_message_and_what_was_made_from_it_the_better_one_stays() {
     let turn = std::cell::Cell::new(0.0);
     let earlier_is_better = |_: &Signals| turn.replace(turn.get() - 1.0);
     assert_eq!(hits(None, &earlier_is_better), [short_term]);
+}
+
+#[test]
+fn an_installation_may_allow_more_results() {
+    let ann = caller("ann", &WRITER);
+    for (results_max, expected) in [(10, 100), (120, 120)] {
+        let engine = engine().with_policy(Policy { results_max, ..Policy::default() });
+        for number in 0..130 {
+            engine.remember(&ann, fact(&format!("tea {number}"), Visibility::Private)).unwrap();
+        }
+        let recall = Recall { limit: 1_000, ..question("tea") };
+        assert_eq!(engine.recall(&ann, &recall).unwrap().hits.len(), expected, "{results_max}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The list itself. Help texts, `loci config` and the reference page are made from it.
 
-use loci_core::limits::{BUFFERED_MAX, RECALL_RESULTS_MAX, TTL_DAYS_MAX};
+use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, TTL_DAYS_MAX};
 
 use super::{Form, Preset, Setting};
 
@@ -157,7 +157,7 @@ settings! {
         variable: "LOCI_CONVERSATION_RESULTS_MAX",
         alias: Some("MAX_RESULTS_PER_QUERY"),
         default: Preset::Text("100"),
-        form: Form::Whole { min: 1, max: RECALL_RESULTS_MAX as u64 },
+        form: Form::Whole { min: 1, max: LIST_RESULTS_MAX as u64 },
         meaning: "Results of one search by the memory-mcp tools; a larger limit clamps to it",
     };
     /// How long soft deletion can be undone by hand.
