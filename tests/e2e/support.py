@@ -147,11 +147,34 @@ def service(answer):
             thread.join()
 
 
+@contextlib.asynccontextmanager
+async def clients(dialect, no_auth=False):
+    """A client of a dialect for each era and transport, each on a fresh store."""
+    made = []
+    arguments, token = (["--no-auth"], None) if no_auth else ([], "default")
+    with contextlib.ExitStack() as stack:
+        for mode, version in ERAS.items():
+            client = stdio_client(stack.enter_context(data_folder()), mode, dialect=dialect)
+            made.append((f"stdio {mode}", version, client))
+            server = stack.enter_context(Server(stack.enter_context(data_folder()), *arguments))
+            made.append((f"http {mode}", version, server.client(mode, token=token, dialect=dialect)))
+        yield made
+
+
 class AsyncTestCase(unittest.IsolatedAsyncioTestCase):
     """Asynchronous tests without the event loop's report of slow steps."""
 
     async def asyncSetUp(self):
         asyncio.get_running_loop().set_debug(False)
+
+    async def each(self, scenario, dialect, no_auth=False):
+        """Runs a scenario with each of the `clients`."""
+        async with clients(dialect, no_auth) as made:
+            for name, version, client in made:
+                with self.subTest(name):
+                    async with client as client:
+                        self.assertEqual(client.protocol_version, version)
+                        await scenario(client)
 
 
 def value(result):

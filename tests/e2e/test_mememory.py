@@ -1,7 +1,6 @@
 """The mememory dialect through the Python SDK: both eras, both transports, the real model."""
 
 import asyncio
-import contextlib
 import json
 import unittest
 
@@ -13,27 +12,7 @@ from support import ERAS, AsyncTestCase, Server, configuration, data_folder, std
 TOOLS = ["remember", "recall", "forget", "update", "list", "stats", "help"]
 
 
-@contextlib.asynccontextmanager
-async def clients():
-    """A client for each era and transport, each on a fresh store."""
-    made = []
-    with contextlib.ExitStack() as stack:
-        for mode, version in ERAS.items():
-            made.append((f"stdio {mode}", version, stdio_client(stack.enter_context(data_folder()), mode)))
-            server = stack.enter_context(Server(stack.enter_context(data_folder())))
-            made.append((f"http {mode}", version, server.client(mode)))
-        yield made
-
-
 class Mememory(AsyncTestCase):
-    async def each(self, scenario):
-        async with clients() as made:
-            for name, version, client in made:
-                with self.subTest(name):
-                    async with client as client:
-                        self.assertEqual(client.protocol_version, version)
-                        await scenario(client)
-
     async def test_what_is_remembered_is_recalled_in_other_words(self):
         async def scenario(client):
             tools = (await client.list_tools()).tools
@@ -67,7 +46,7 @@ class Mememory(AsyncTestCase):
             guide = await client.call_tool("help", {"topic": "scopes"})
             self.assertIn("# Scopes", guide.content[0].text)
 
-        await self.each(scenario)
+        await self.each(scenario, "mememory")
 
     async def test_contradictions_are_told(self):
         async def scenario(client):
@@ -76,7 +55,7 @@ class Mememory(AsyncTestCase):
             self.assertTrue(second.content[0].text.startswith("CONTRADICTION DETECTED\n"))
             self.assertEqual(value(second)["warnings"][0]["matches"][0]["id"], first["id"])
 
-        await self.each(scenario)
+        await self.each(scenario, "mememory")
 
     async def test_a_missing_model_is_told_and_costs_no_memory(self):
         for mode in ERAS:
@@ -114,7 +93,7 @@ class Mememory(AsyncTestCase):
             with self.assertRaises(MCPError):
                 await client.call_tool("no_such_tool", {})
 
-        await self.each(scenario)
+        await self.each(scenario, "mememory")
 
     async def test_resources_and_completions(self):
         async def scenario(client):
@@ -138,7 +117,7 @@ class Mememory(AsyncTestCase):
             with self.assertRaises(MCPError):
                 await client.read_resource("mememory://nothing")
 
-        await self.each(scenario)
+        await self.each(scenario, "mememory")
 
     async def test_changes_of_other_processes_are_notified(self):
         with data_folder() as data, Server(data) as server:

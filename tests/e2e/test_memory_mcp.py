@@ -1,14 +1,13 @@
 """The memory-mcp dialect through the Python SDK: users, tiers, cache, decisions, enrichment, audit."""
 
 import asyncio
-import contextlib
 import json
 import re
 import signal
 import subprocess
 import unittest
 
-from support import ERAS, LOCI, AsyncTestCase, Server, configuration, data_folder, environment, run, service, stdio_client, value
+from support import LOCI, AsyncTestCase, Server, configuration, data_folder, environment, run, service, stdio_client, value
 
 TOOLS = [
     "store_memory",
@@ -47,19 +46,6 @@ SAID = [
 LOOKS_MAX = 600
 
 
-@contextlib.asynccontextmanager
-async def clients():
-    """A client of this dialect for each era and transport, each on a fresh store."""
-    made = []
-    with contextlib.ExitStack() as stack:
-        for mode, version in ERAS.items():
-            client = stdio_client(stack.enter_context(data_folder()), mode, dialect="memory-mcp")
-            made.append((f"stdio {mode}", version, client))
-            server = stack.enter_context(Server(stack.enter_context(data_folder()), "--no-auth"))
-            made.append((f"http {mode}", version, server.client(mode, token=None, dialect="memory-mcp")))
-        yield made
-
-
 async def store(client, user, texts=SAID, conversation="c-1"):
     messages = [{"role": "human", "content": text} for text in texts]
     arguments = {"user_id": user, "conversation_id": conversation, "messages": messages}
@@ -77,14 +63,6 @@ async def enriched(client, user):
 
 
 class MemoryMcp(AsyncTestCase):
-    async def each(self, scenario):
-        async with clients() as made:
-            for name, version, client in made:
-                with self.subTest(name):
-                    async with client as client:
-                        self.assertEqual(client.protocol_version, version)
-                        await scenario(client)
-
     async def test_messages_become_memories_that_are_found(self):
         async def scenario(client):
             tools = (await client.list_tools()).tools
@@ -116,7 +94,7 @@ class MemoryMcp(AsyncTestCase):
             health = value(await client.call_tool("memory_health", {"user_id": "ann"}))
             self.assertEqual(health["total_memories"], 0)
 
-        await self.each(scenario)
+        await self.each(scenario, "memory-mcp", no_auth=True)
 
     async def test_answers_and_decisions_are_kept(self):
         async def scenario(client):
@@ -140,7 +118,7 @@ class MemoryMcp(AsyncTestCase):
             lost = value(await client.call_tool("recall_decision", {"user_id": "bob", "key": "language"}))
             self.assertEqual(lost, {"key": "language", "found": False})
 
-        await self.each(scenario)
+        await self.each(scenario, "memory-mcp", no_auth=True)
 
     async def test_failures_have_the_shape_of_this_dialect(self):
         async def scenario(client):
@@ -159,7 +137,7 @@ class MemoryMcp(AsyncTestCase):
                 self.assertIn(says, failure["error"])
                 self.assertEqual(result.content[0].text, failure["error"])
 
-        await self.each(scenario)
+        await self.each(scenario, "memory-mcp", no_auth=True)
 
     async def test_nobody_acts_for_another(self):
         with data_folder() as data, Server(data) as server:

@@ -271,7 +271,7 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// `unavailable` if the store cannot be written.
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool>;
 
-    /// Whether [`sweep`](Store::sweep) would find anything. Only reads.
+    /// Whether [`sweep`](Store::sweep) would find anything. Changes no data.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -6,8 +6,7 @@ use crate::{Embedding, Engine, check};
 
 impl Engine {
     /// Replaces the content of a memory and makes it new (`updated_at`); its summary goes, everything
-    /// else stays.
-    /// Durable when it returns.
+    /// else stays. Durable when it returns.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for the content; `not_found` if there is no such memory
