@@ -87,7 +87,8 @@ pub enum Command {
     Config,
     /// Read the audit log: who called what, and how it went
     ///
-    /// Oldest first. With --json, --follow prints one object a line.
+    /// Oldest first. A process that serves writes its calls a moment later, after
+    /// `audit.flush_seconds` at most. With --json, --follow prints one object a line.
     Audit(Audit),
     /// Check the data folder, the database, the model and the clock
     Doctor,

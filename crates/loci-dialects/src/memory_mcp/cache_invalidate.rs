@@ -43,7 +43,7 @@ impl TypedTool for CacheInvalidate {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let pattern = arguments.pattern.filter(|_| !arguments.invalidate_all);
         if pattern.is_none() && !arguments.invalidate_all {
-            let message = "which answers to forget is missing; give a `pattern`, or set `invalidate_all` to true";
+            let message = "say which answers to forget: give a `pattern`, or set `invalidate_all` to true";
             return Err(Error::new(ErrorCode::InvalidArgument, message));
         }
         let deleted_count = context.engine.forget_answers(context.caller, pattern.as_deref())?;

@@ -93,7 +93,7 @@ fn line(entry: &AuditEntry) -> String {
         line += &format!("  by {caller}");
     }
     if let Some(results) = entry.results {
-        line += &format!("  {results} results");
+        line += &format!("  results {results}");
     }
     if let Some(query) = &entry.query {
         line += &format!("  {query:?}");
