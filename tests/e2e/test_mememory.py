@@ -31,9 +31,14 @@ class Mememory(AsyncTestCase):
                 self.assertEqual(json.loads(stored.content[0].text), record)
                 ids.append(record["id"])
             for query, expected in [("where does the pet rest?", ids[0]), ("release schedule", ids[1]), ("family in Portugal", ids[2])]:
-                hits = value(await client.call_tool("recall", {"query": query, "project": "home"}))
+                recalled = await client.call_tool("recall", {"query": query, "project": "home"})
+                hits = value(recalled)
                 self.assertEqual(hits[0]["memory"]["id"], expected, query)
                 self.assertLessEqual(hits[0]["score"], 1.0)
+                reasons = recalled.meta["loci/hits"]
+                self.assertEqual([reason["id"] for reason in reasons], [hit["memory"]["id"] for hit in hits])
+                for key in ["cosine", "bm25", "context", "signals", "final"]:
+                    self.assertIsInstance(reasons[0][key], (int, float), key)
 
             changed = value(await client.call_tool("update", {"id": ids[1], "content": "We deploy on Mondays"}))
             self.assertEqual(changed["content"], "We deploy on Mondays")

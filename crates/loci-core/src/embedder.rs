@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// Names a model and everything that changes its vectors: weights, quantisation, truncation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,4 +38,52 @@ pub trait Embedder: Send + Sync {
     /// `unavailable`, if the model cannot be loaded or its server does not answer; the message
     /// names the model and the way out.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
+
+    /// The vector of a question, the same as [`embed`](Embedder::embed) gives. An implementation may
+    /// keep question and vector in memory for the next time, so this is never given a memory's text.
+    ///
+    /// # Errors
+    /// As for [`embed`](Embedder::embed); `internal` if that returns more or less than one vector.
+    fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
+        let vectors = self.embed(&[text])?;
+        let [vector] = <[Vec<f32>; 1]>::try_from(vectors).map_err(|vectors| {
+            let count = vectors.len();
+            Error::internal(format!("the model {} returned {count} vectors for one query", self.model()))
+        })?;
+        Ok(vector)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorCode;
+
+    /// Gives so many vectors, whatever it is asked for.
+    struct Giving(ModelId, usize);
+
+    impl Embedder for Giving {
+        fn model(&self) -> &ModelId {
+            &self.0
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+            assert_eq!(texts, ["a query"]);
+            if self.1 == 9 { Err(Error::unavailable("away")) } else { Ok(vec![vec![1.0]; self.1]) }
+        }
+    }
+
+    #[test]
+    fn a_query_has_one_vector() {
+        let rows = [
+            (0, Err(ErrorCode::Internal)),
+            (1, Ok(vec![1.0])),
+            (2, Err(ErrorCode::Internal)),
+            (9, Err(ErrorCode::Unavailable)),
+        ];
+        for (count, expected) in rows {
+            let embedder = Giving(ModelId::new("m"), count);
+            assert_eq!(embedder.embed_query("a query").map_err(|error| error.code), expected, "{count}");
+        }
+    }
 }

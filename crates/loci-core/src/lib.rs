@@ -37,7 +37,7 @@ pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore};
 pub use memory::{Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, Thread, Tier, Visibility};
 pub use passage::{Passage, Term, Vector};
 pub use principal::{Caller, Principal, Reader, Scope, Scopes};
-pub use search::{Candidate, CandidateQuery, Candidates, QueryVector};
+pub use search::{Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace};
 pub use store::{Batch, CensusRow, Change, Expect, Store, StoreSize, Sweep, Tally, Touch, Wiped};
 pub use time::{Clock, Timestamp};
 pub use token::{Token, TokenHash, TokenStore};

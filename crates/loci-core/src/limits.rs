@@ -52,6 +52,8 @@ pub const SUBSCRIPTIONS_MAX: usize = 64;
 pub const SUBSCRIPTION_RESOURCES_MAX: usize = 64;
 /// Messages of one call.
 pub const MESSAGES_MAX: usize = 100;
+/// Memories of one import into one transaction.
+pub const IMPORT_MEMORIES_MAX: usize = 10_000;
 /// Words in the summary of a memory.
 pub const SUMMARY_WORDS_MAX: usize = 100;
 /// Characters of a query that the audit log keeps.

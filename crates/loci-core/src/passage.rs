@@ -21,7 +21,8 @@ pub struct Passage {
 pub struct Term {
     /// The term, folded and stemmed.
     pub text: String,
-    /// How often it occurs in the passage.
+    /// How often it occurs in the passage. 0: it is a mark, which a query may ask for by name and
+    /// which adds nothing to any score or length.
     pub count: u32,
 }
 

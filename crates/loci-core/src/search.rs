@@ -21,10 +21,40 @@ pub struct CandidateQuery<'a> {
     pub filter: &'a Filter,
     /// Analysed terms of the query, each once.
     pub terms: &'a [String],
+    /// Terms that the passages of a candidate must all hold between them; none: no such rule. Who holds
+    /// them is a candidate by words, whatever it scores. Memories that come in as context need not.
+    pub required: &'a [String],
+    /// Terms that are looked up in the candidates alone and score nothing: see [`Candidate::marks`].
+    /// At most [`MARKS_MAX`].
+    pub marks: &'a [String],
     /// The query's embedding.
     pub vector: Option<&'a QueryVector>,
+    /// Whether the neighbours of the candidates in their threads come along, and how well each thread
+    /// as a whole fits the words.
+    pub with_context: bool,
     /// How many of the best by words, and as many of the best by meaning, to return.
     pub limit: usize,
+}
+
+/// How many marks a query may ask for: as many as [`Candidate::marks`] has bits.
+pub const MARKS_MAX: usize = 64;
+/// How far a neighbour of a candidate may be from it in their thread.
+pub const NEIGHBOUR_DISTANCE_MAX: u64 = 2;
+
+impl<'a> CandidateQuery<'a> {
+    /// A query for nothing yet, to be completed.
+    pub fn of(filter: &'a Filter, limit: usize) -> Self {
+        CandidateQuery { filter, terms: &[], required: &[], marks: &[], vector: None, with_context: false, limit }
+    }
+}
+
+/// Where a candidate stands in a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadPlace {
+    /// Which thread: its index in [`Candidates::threads`].
+    pub thread: usize,
+    /// The candidate's position in it.
+    pub position: u64,
 }
 
 /// A memory that may be an answer, with what the ranking needs to know of it.
@@ -38,6 +68,10 @@ pub struct Candidate {
     pub bm25: f32,
     /// Cosine of its nearest passage; none if no passage has a vector of the query's model.
     pub cosine: Option<f32>,
+    /// Which marks of the query any of its passages has: bit `n` stands for mark `n`.
+    pub marks: u64,
+    /// Its place in a thread, if it has one and the query asked for context.
+    pub place_in_thread: Option<ThreadPlace>,
     /// The passage that scored best, by its order in the memory.
     pub passage: u32,
     /// The memory's collection.
@@ -46,6 +80,8 @@ pub struct Candidate {
     pub source: Option<MemoryId>,
     /// The memory's weight.
     pub weight: f64,
+    /// When the memory was first stored.
+    pub created_at: Timestamp,
     /// When the memory's text last changed.
     pub updated_at: Timestamp,
 }
@@ -54,8 +90,17 @@ pub struct Candidate {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Candidates {
     /// The union of the best by words and the best by meaning, in no particular order, each
-    /// with both scores.
+    /// with both scores. With context, the admitted memories at most [`NEIGHBOUR_DISTANCE_MAX`] from
+    /// one of these in its thread, too.
     pub hits: Vec<Candidate>,
+    /// The threads of the hits: BM25 of each as one text. What stands at several memories of one
+    /// position counts once, for the one with the least id; only admitted memories count; document
+    /// frequencies are those of [`Candidate::bm25`], the mean length is that of these threads.
+    /// Empty without context.
+    pub threads: Vec<f32>,
+    /// The BM25 that a passage approaches which holds every term of the query ever so often: the sum of
+    /// `(k1 + 1) idf` over the terms, those included that no passage has. 0 without terms.
+    pub bm25_bound: f32,
     /// Passages that the filter admits.
     pub passages: usize,
     /// Of these, the ones without a vector of the query's model: found by words alone.

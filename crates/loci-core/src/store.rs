@@ -217,6 +217,12 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// `unavailable` if the store cannot be read.
     fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>>;
 
+    /// How many memories [`without_vector`](Store::without_vector) would name without a limit.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn pending_embeddings(&self, model: &ModelId) -> Result<u64>;
+
     /// Softly deletes at most `limit` of the memories that pass the filter (and have this id, if one
     /// is given), and, with each, the memories of the same owner that were made from it and whose
     /// enrichment is pending. Long-term ones first, so that what was made from messages and passes

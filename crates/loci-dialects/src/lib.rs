@@ -14,7 +14,7 @@ mod tool;
 mod wire;
 
 pub use tool::{Complete, Context, Dialect, FailureShape, Hints, Reply, Resource, Resources, Tool, TypedTool};
-pub use wire::ttl_seconds;
+pub use wire::{explained, ttl_seconds};
 
 /// Every dialect, in the order of the documentation.
 pub static DIALECTS: &[&Dialect] = &[&mememory::DIALECT, &memory_mcp::DIALECT];

@@ -31,12 +31,19 @@ pub struct Reply {
     pub structured: Value,
     /// What the caller should know besides, such as a search that was less than whole.
     pub notice: Option<String>,
+    /// Why each result is there, in their order; empty where nothing was searched.
+    pub explanations: Vec<Value>,
 }
 
 impl Reply {
+    /// A value and its text.
+    pub fn new(text: String, structured: Value) -> Self {
+        Reply { text, structured, notice: None, explanations: Vec::new() }
+    }
+
     /// A value whose text is its JSON.
     pub fn json(structured: Value) -> Self {
-        Reply { text: structured.to_string(), structured, notice: None }
+        Reply::new(structured.to_string(), structured)
     }
 
     /// The reply with a notice, which the text says too: some hosts forward only the text. An object
@@ -56,6 +63,12 @@ impl Reply {
         }
         self.notice = notice;
         self
+    }
+
+    /// The reply with the reason of each result, for programs: the text says nothing of it.
+    #[must_use]
+    pub fn with_explanations(self, explanations: Vec<Value>) -> Self {
+        Reply { explanations, ..self }
     }
 }
 
@@ -265,7 +278,7 @@ impl Dialect {
             FailureShape::Nested => json!({"error": {"code": code, "message": message}}),
             FailureShape::Flat => json!({"error": message, "error_code": code}),
         };
-        Reply { text: message.clone(), structured, notice: None }
+        Reply::new(message.clone(), structured)
     }
 }
 

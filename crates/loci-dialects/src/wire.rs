@@ -3,8 +3,10 @@
 use jiff::fmt::temporal::SpanParser;
 use jiff::{SignedDuration, Unit};
 use loci_core::{Error, Result, Timestamp, limits};
+use loci_engine::{Hit, Signals};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// RFC 3339 in UTC with `Z`, with as many digits of the second as it has.
@@ -22,6 +24,24 @@ pub fn iso8601(moment: Timestamp) -> String {
 pub fn rounded(number: f64, digits: i32) -> f64 {
     let scale = 10f64.powi(digits);
     (number * scale).round() / scale
+}
+
+/// Why a result is there, and where it stands: for `_meta` and for people who ask.
+pub fn explained(hit: &Hit) -> Value {
+    let Signals { relevance, bm25, cosine, words_weight, context, asked_for, passage, .. } = hit.signals;
+    json!({
+        "id": hit.memory.id.as_str(),
+        "final": rounded(hit.score, 6),
+        "relevance": rounded(relevance, 4),
+        "bm25": rounded(f64::from(bm25), 4),
+        "cosine": cosine.map(|cosine| rounded(f64::from(cosine), 4)),
+        "words_weight": rounded(words_weight, 4),
+        "context": rounded(context, 4),
+        "signals": rounded(asked_for, 4),
+        "passage": passage + 1,
+        "weight": hit.signals.weight,
+        "age_days": rounded(hit.signals.age_days, 4),
+    })
 }
 
 /// A whole number of at least `MIN`. A count clamps to its maximum, so the schema has none.

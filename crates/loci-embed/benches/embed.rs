@@ -1,10 +1,15 @@
-//! What the bundled model costs here: `cargo bench -p loci-embed --bench embed`.
+//! What the bundled model costs here: `cargo bench -p loci-embed --bench embed`. With
+//! `--features ort` and an installed onnxruntime, it is measured too. `scripts/bench-onnxruntime`
+//! adds onnxruntime's own Python, over the same texts.
+//!
+//! After `--`: `--mixed` measures only the texts of mixed length, `--write-texts FILE` writes them
+//! as JSON and measures nothing.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
 use std::time::{Duration, Instant};
 
-use loci_core::{Embedder, Result};
+use loci_core::{Embedder, Error, Result};
 use loci_embed::LocalModel;
 
 const QUERIES: usize = 200;
@@ -14,21 +19,85 @@ const QUERY: &str = "what did the team decide about the new data base";
 /// Nine words of one token each; fourteen times that is 126, 128 with `[CLS]` and `[SEP]`.
 const SENTENCE: &str = "the old man went home and read a book ";
 
+/// Texts of mixed length in one pass.
+const MIXED_TEXTS: usize = 64;
+/// Passes over the mixed texts. The shortest counts: other programs only ever lengthen one.
+const PASSES: usize = 7;
+/// The seed of the mixed texts.
+const SEED: u64 = 0x10C1;
+/// The mixed texts are made of these, of one to three tokens each.
+const WORDS: [&str; 40] = [
+    "the",
+    "team",
+    "moved",
+    "deploy",
+    "to",
+    "thursday",
+    "because",
+    "staging",
+    "was",
+    "slow",
+    "Anna",
+    "prefers",
+    "green",
+    "tea",
+    "postgres",
+    "index",
+    "rebuild",
+    "took",
+    "forty",
+    "minutes",
+    "and",
+    "nobody",
+    "noticed",
+    "before",
+    "lunch",
+    "in",
+    "Lisbon",
+    "a",
+    "customer",
+    "asked",
+    "about",
+    "invoices",
+    "from",
+    "march",
+    "parser",
+    "refactored",
+    "again",
+    "with",
+    "caching",
+    "disabled",
+];
+
 fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(position) = arguments.iter().position(|argument| argument == "--write-texts") {
+        let file = arguments.get(position + 1).ok_or_else(|| Error::internal("--write-texts needs a file"))?;
+        let json = serde_json::json!({ "texts": mixed_texts(), "query": QUERY }).to_string();
+        return std::fs::write(file, json).map_err(|error| Error::internal(format!("{file}: {error}")));
+    }
+    if !arguments.iter().any(|argument| argument == "--mixed") {
+        bundled()?;
+    }
+    mixed("built in", &LocalModel::bundled())?;
+    #[cfg(feature = "ort")]
+    match LocalModel::bundled().on_onnxruntime(None).check() {
+        Ok(_) => mixed("onnxruntime", &LocalModel::bundled().on_onnxruntime(None))?,
+        Err(error) => println!("onnxruntime left out: {error}"),
+    }
+    Ok(())
+}
+
+/// Memory, the first text, queries, and texts of 128 tokens.
+fn bundled() -> Result<()> {
     println!("resident before       {}", resident());
     let model = LocalModel::bundled();
     let (first, _) = timed(|| model.check())?;
     println!("load and first text   {:.1} ms", milliseconds(first));
     println!("resident after        {}", resident());
-
-    let mut times = Vec::with_capacity(QUERIES);
-    for _ in 0..QUERIES {
-        times.push(timed(|| model.embed(&[QUERY]))?.0);
-    }
-    times.sort_unstable();
-    println!("query p50             {:.2} ms", milliseconds(times[QUERIES / 2]));
-    println!("query p95             {:.2} ms", milliseconds(times[QUERIES * 95 / 100]));
-
+    let (median, slow) = query_times(&model)?;
+    println!("query p50             {:.2} ms", milliseconds(median));
+    println!("query p95             {:.2} ms", milliseconds(slow));
     let text = SENTENCE.repeat(14);
     let one_core = timed(|| (0..TEXTS).try_for_each(|_| model.embed(&[&text]).map(drop)))?.0;
     println!("128 tokens, one core  {:.1} texts/s", TEXTS as f64 / one_core.as_secs_f64());
@@ -36,6 +105,79 @@ fn main() -> Result<()> {
     println!("128 tokens, all cores {:.1} texts/s", TEXTS as f64 / all_cores.as_secs_f64());
     println!("resident at the end   {}", resident());
     Ok(())
+}
+
+/// Queries and texts of mixed length: by the clock, and in processor time, which other programs
+/// disturb less. The script reads the lines of processor time.
+fn mixed(runtime: &str, model: &LocalModel) -> Result<()> {
+    let texts = mixed_texts();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    model.embed(&texts)?;
+    println!("{runtime}, query p50  {:.2} ms", milliseconds(query_times(model)?.0));
+    let queries = || (0..QUERIES).try_for_each(|_| model.embed(&[QUERY]).map(drop));
+    let one_by_one = || texts.iter().try_for_each(|text| model.embed(&[text]).map(drop));
+    let all_at_once = || model.embed(&texts).map(drop);
+    let per_second = |time: Duration| texts.len() as f64 / time.as_secs_f64();
+    let wall = |time: (Duration, Option<Duration>)| time.0;
+    println!("{runtime}, mixed, one core  {:.1} texts/s", per_second(wall(fastest(one_by_one)?)));
+    println!("{runtime}, mixed, all cores  {:.1} texts/s", per_second(wall(fastest(all_at_once)?)));
+    if let ((_, Some(queries)), (_, Some(mixed))) = (fastest(queries)?, fastest(one_by_one)?) {
+        println!("{runtime}, processor time of a query  {:.3} ms", milliseconds(queries) / QUERIES as f64);
+        println!("{runtime}, processor time of a text  {:.3} ms", milliseconds(mixed) / texts.len() as f64);
+    }
+    println!("{runtime}, memory  {}", resident());
+    Ok(())
+}
+
+/// The shortest pass by the clock, and the shortest in processor time where the system tells.
+fn fastest(pass: impl Fn() -> Result<()>) -> Result<(Duration, Option<Duration>)> {
+    let (mut wall, mut processor) = (Duration::MAX, None);
+    for _ in 0..PASSES {
+        let before = processor_time();
+        wall = timed(&pass)?.0.min(wall);
+        let used = processor_time().zip(before).map(|(after, before)| after.saturating_sub(before));
+        processor = processor.into_iter().chain(used).min();
+    }
+    Ok((wall, processor))
+}
+
+/// What the threads of this process have used of all cores together: Linux only. A thread that
+/// ended is forgotten, so this is for work on threads that stay.
+fn processor_time() -> Option<Duration> {
+    let threads = std::fs::read_dir("/proc/self/task").ok()?;
+    let files = threads.flatten().filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok());
+    let used: Vec<u64> = files.filter_map(|file| file.split(' ').next()?.parse().ok()).collect();
+    (!used.is_empty()).then(|| Duration::from_nanos(used.iter().sum()))
+}
+
+/// The median and the 95th percentile.
+fn query_times(model: &LocalModel) -> Result<(Duration, Duration)> {
+    let mut times = Vec::with_capacity(QUERIES);
+    for _ in 0..QUERIES {
+        times.push(timed(|| model.embed(&[QUERY]))?.0);
+    }
+    times.sort_unstable();
+    Ok((times[QUERIES / 2], times[QUERIES * 95 / 100]))
+}
+
+/// Texts of 4 to 191 words, short ones as frequent as long ones: each power of two is as likely as
+/// the next. Always the same.
+fn mixed_texts() -> Vec<String> {
+    let mut state = SEED;
+    // Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+    let mut below = |limit: u64| {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % limit
+    };
+    (0..MIXED_TEXTS)
+        .map(|_| {
+            let scale = 4 << below(6);
+            let words = (scale + below(scale / 2)) as usize;
+            (0..words).map(|_| WORDS[below(WORDS.len() as u64) as usize]).collect::<Vec<_>>().join(" ")
+        })
+        .collect()
 }
 
 fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(Duration, T)> {

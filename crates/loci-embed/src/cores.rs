@@ -1,21 +1,12 @@
 //! At most one inference per core, however many threads call.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
-use rten::ThreadPool;
-
-/// Lends out cores: single-threaded pools, made on demand, at most one per core. Whoever comes
-/// when all are lent waits.
+/// Lends out cores by number. Whoever comes when all are lent waits.
 pub(crate) struct Cores {
     limit: usize,
-    state: Mutex<State>,
+    idle: Mutex<Vec<usize>>,
     returned: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    idle: Vec<Arc<ThreadPool>>,
-    made: usize,
 }
 
 impl Cores {
@@ -25,7 +16,8 @@ impl Cores {
     }
 
     fn limited(limit: usize) -> Self {
-        Cores { limit, state: Mutex::default(), returned: Condvar::new() }
+        // The lowest is lent first: a lone caller always gets the one that has its caches filled.
+        Cores { limit, idle: Mutex::new((0..limit).rev().collect()), returned: Condvar::new() }
     }
 
     /// How many there are.
@@ -35,34 +27,32 @@ impl Cores {
 
     /// Waits for a core and takes it until the guard is dropped.
     pub(crate) fn take(&self) -> Core<'_> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let nothing_free = |state: &mut State| state.idle.is_empty() && state.made == self.limit;
-        let mut state = self.returned.wait_while(state, nothing_free).unwrap_or_else(PoisonError::into_inner);
-        let pool = state.idle.pop().unwrap_or_else(|| {
-            state.made += 1;
-            Arc::new(ThreadPool::with_num_threads(1))
-        });
-        Core { cores: self, pool }
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(number) = idle.pop() {
+                return Core { cores: self, number };
+            }
+            idle = self.returned.wait(idle).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }
 
 /// A core on loan.
 pub(crate) struct Core<'a> {
     cores: &'a Cores,
-    pool: Arc<ThreadPool>,
+    number: usize,
 }
 
 impl Core<'_> {
-    /// Where to run.
-    pub(crate) fn pool(&self) -> Arc<ThreadPool> {
-        Arc::clone(&self.pool)
+    /// Which: below the limit, and nobody else's until the guard is dropped.
+    pub(crate) fn number(&self) -> usize {
+        self.number
     }
 }
 
 impl Drop for Core<'_> {
     fn drop(&mut self) {
-        let mut state = self.cores.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.idle.push(Arc::clone(&self.pool));
+        self.cores.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.number);
         self.cores.returned.notify_one();
     }
 }
@@ -74,22 +64,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn never_lends_more_than_there_are() {
+    fn never_lends_a_core_twice() {
         let cores = Cores::limited(2);
-        let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let borrowers = [const { AtomicUsize::new(0) }; 2];
         std::thread::scope(|scope| {
             for _ in 0..16 {
                 scope.spawn(|| {
                     for _ in 0..50 {
                         let core = cores.take();
-                        most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                        core.pool().run(|| std::hint::black_box((0..1000).sum::<u64>()));
-                        running.fetch_sub(1, Ordering::SeqCst);
+                        assert_eq!(borrowers[core.number()].fetch_add(1, Ordering::SeqCst), 0);
+                        std::hint::black_box((0..1000).sum::<u64>());
+                        borrowers[core.number()].fetch_sub(1, Ordering::SeqCst);
                     }
                 });
             }
         });
-        assert!(most.into_inner() <= 2);
-        assert!(cores.state.into_inner().unwrap().made <= 2);
+        assert_eq!(cores.idle.into_inner().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_lone_caller_keeps_its_core() {
+        let cores = Cores::limited(3);
+        let numbers: Vec<usize> = (0..5).map(|_| cores.take().number()).collect();
+        assert_eq!(numbers, [0; 5]);
     }
 }

@@ -6,15 +6,25 @@
 //! neighbours. Alone it depends on nothing but the text, nothing is padded, and many texts
 //! still keep every core busy, one each.
 //!
+//! With the feature `ort`, an onnxruntime that the user installed can run the same files. In front
+//! of any model, here or on the network, [`CachedEmbedder`] remembers the vectors of queries.
+//!
 //! This crate never knows about the network, stores, the engine or MCP.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that fails may panic"))]
 
+mod cached;
 mod cores;
 mod local;
 mod network;
 mod no_model;
+#[cfg(feature = "ort")]
+mod onnxruntime;
+mod rten_network;
+mod runtime;
+mod spread;
 mod word_pieces;
 
+pub use cached::CachedEmbedder;
 pub use local::LocalModel;
 pub use no_model::NoModel;

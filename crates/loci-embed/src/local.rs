@@ -1,14 +1,17 @@
 //! A model that runs in this process.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::{Embedder, Error, ModelId, Result};
 use sha2::{Digest, Sha256};
 
-use crate::cores::Cores;
-use crate::network::{GraphBytes, Network};
+use crate::cores::{Core, Cores};
+use crate::network::Network;
+use crate::runtime::Runtime;
+use crate::spread::spread;
 use crate::word_pieces::{TOKENS_MAX, WordPieces};
 
 const BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
@@ -33,11 +36,12 @@ const CHECK_TEXT: &str = "The model answers.";
 ///
 /// Texts are cut at 256 tokens. Nothing is read before the first [`embed`](Embedder::embed),
 /// which loads the model for all threads; a failed load is tried again by the next call. One
-/// text keeps one core busy, several spread over all cores, and all callers together never use
-/// more. A text's vector depends on the text alone.
+/// text keeps one core busy, several spread over all cores, the longest first, and all callers
+/// together never use more. A text's vector depends on the text alone.
 pub struct LocalModel {
     model: ModelId,
     source: Source,
+    runtime: Runtime,
     loaded: Mutex<Option<Arc<Loaded>>>,
     cores: Cores,
 }
@@ -49,7 +53,7 @@ enum Source {
 
 struct Loaded {
     tokenizer: WordPieces,
-    network: Network,
+    network: Box<dyn Network>,
 }
 
 impl LocalModel {
@@ -79,7 +83,22 @@ impl LocalModel {
     }
 
     fn new(model: ModelId, source: Source) -> Self {
-        LocalModel { model, source, loaded: Mutex::new(None), cores: Cores::available() }
+        let (runtime, cores) = (Runtime::BuiltIn, Cores::available());
+        LocalModel { model, source, runtime, loaded: Mutex::new(None), cores }
+    }
+
+    /// The same files, run by an onnxruntime (1.17 or newer) that the user installed: `library`,
+    /// else the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds. It is
+    /// opened at the first use, with its telemetry off; that use fails with `unavailable` where there
+    /// is none. A process can open one library only.
+    ///
+    /// The fingerprint ends with `:ort`, since the vectors are not the same to the bit. Every core
+    /// in use holds a copy of the model.
+    #[cfg(feature = "ort")]
+    #[must_use]
+    pub fn on_onnxruntime(self, library: Option<PathBuf>) -> Self {
+        let model = ModelId::new(format!("{}:ort", self.model));
+        LocalModel { model, runtime: Runtime::Onnxruntime { library }, loaded: Mutex::new(None), ..self }
     }
 
     /// Loads the model, embeds a fixed text, verifies the vector and returns the number of its
@@ -114,12 +133,15 @@ impl LocalModel {
     }
 
     fn load(&self) -> Result<Loaded> {
+        #[cfg(feature = "ort")]
+        self.runtime.start()?;
+        let network = |graph| self.runtime.load(graph, self.cores.limit());
         match &self.source {
             Source::Bundled => {
                 let tokenizer = WordPieces::from_json(BUNDLED_TOKENIZER);
                 let tokenizer = tokenizer.map_err(|problem| self.failed(format!("its tokenizer {problem}")))?;
-                let network = Network::load(GraphBytes::Static(BUNDLED_GRAPH));
-                Ok(Loaded { tokenizer, network: network.map_err(|problem| self.failed(problem))? })
+                let network = network(Cow::Borrowed(BUNDLED_GRAPH)).map_err(|problem| self.failed(problem))?;
+                Ok(Loaded { tokenizer, network })
             }
             Source::Folder { graph, tokenizer, digest: expected } => {
                 let (graph_bytes, tokenizer_bytes) = (read(graph)?, read(tokenizer)?);
@@ -130,17 +152,19 @@ impl LocalModel {
                 }
                 let tokens = WordPieces::from_json(&tokenizer_bytes);
                 let tokenizer = tokens.map_err(|problem| unusable(tokenizer, problem))?;
-                let network = Network::load(GraphBytes::Read(graph_bytes));
+                let network = network(Cow::Owned(graph_bytes));
                 let network = network.map_err(|problem| unusable(graph, format!("is damaged: {problem}")))?;
                 Ok(Loaded { tokenizer, network })
             }
         }
     }
 
-    fn embed_one(&self, loaded: &Loaded, text: &str) -> Result<Vec<f32>> {
-        let core = self.cores.take();
-        let ids = loaded.tokenizer.encode(text).map_err(|problem| self.failed(problem))?;
-        loaded.network.run(&ids, &core).map_err(|problem| self.failed(problem))
+    fn tokens(&self, loaded: &Loaded, text: &str) -> Result<Vec<i32>> {
+        loaded.tokenizer.encode(text).map_err(|problem| self.failed(problem))
+    }
+
+    fn vector(&self, loaded: &Loaded, tokens: &[i32], core: &Core<'_>) -> Result<Vec<f32>> {
+        loaded.network.run(tokens, core).map_err(|problem| self.failed(problem))
     }
 
     fn failed(&self, problem: impl std::fmt::Display) -> Error {
@@ -164,47 +188,27 @@ impl Embedder for LocalModel {
         }
         let loaded = self.loaded()?;
         if let [text] = texts {
-            return Ok(vec![self.embed_one(&loaded, text)?]);
+            let core = self.cores.take();
+            let tokens = self.tokens(&loaded, text)?;
+            return Ok(vec![self.vector(&loaded, &tokens, &core)?]);
         }
-        spread(texts.len(), self.cores.limit(), |index| self.embed_one(&loaded, texts[index]))
+        // A core is taken for one text at a time, so that a query waits for no more than that.
+        let limit = self.cores.limit();
+        let in_order: Vec<usize> = (0..texts.len()).collect();
+        let tokens = spread(&in_order, limit, |index| {
+            let _core = self.cores.take();
+            self.tokens(&loaded, texts[index])
+        })?;
+        spread(&longest_first(&tokens), limit, |index| self.vector(&loaded, &tokens[index], &self.cores.take()))
     }
 }
 
-/// Results of `work` for `0..count`, in order, computed by at most `threads` threads; the first
-/// failure ends the rest.
-fn spread<T: Send>(count: usize, threads: usize, work: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut done = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count {
-                return Ok(done);
-            }
-            match work(index) {
-                Ok(value) => done.push((index, value)),
-                Err(error) => {
-                    next.store(count, Ordering::Relaxed);
-                    return Err(error);
-                }
-            }
-        }
-    };
-    let parts = std::thread::scope(|scope| {
-        // A thread that the system does not grant is no loss: the caller's own does the work.
-        let spawned =
-            (1..threads.min(count)).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, worker).ok());
-        let helpers: Vec<_> = spawned.collect();
-        let mut parts = vec![worker()];
-        for helper in helpers {
-            let part = helper.join();
-            parts.push(part.unwrap_or_else(|_| Err(Error::internal("a thread that embeds texts panicked"))));
-        }
-        parts.into_iter().collect::<Result<Vec<_>>>()
-    })?;
-    let mut results: Vec<_> = parts.into_iter().flatten().collect();
-    results.sort_unstable_by_key(|(index, _)| *index);
-    Ok(results.into_iter().map(|(_, value)| value).collect())
+/// An order in which no core idles for long at the end, since what is left for then is short
+/// (Graham, "Bounds on multiprocessing timing anomalies", 1969).
+fn longest_first(texts: &[Vec<i32>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..texts.len()).collect();
+    order.sort_by_key(|&index| Reverse(texts[index].len()));
+    order
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
@@ -235,12 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn spread_keeps_the_order_and_stops_at_a_failure() {
-        for (count, threads) in [(0, 4), (1, 4), (7, 1), (100, 8)] {
-            let doubled = spread(count, threads, |index| Ok(index * 2)).unwrap();
-            assert_eq!(doubled, (0..count).map(|index| index * 2).collect::<Vec<_>>());
-        }
-        let failed = spread(100, 4, |index| if index == 40 { Err(Error::unavailable("40")) } else { Ok(index) });
-        assert_eq!(failed.unwrap_err().message, "40");
+    fn texts_with_more_tokens_are_begun_earlier() {
+        let texts: Vec<Vec<i32>> = [3, 256, 2, 9, 256].map(|tokens| vec![0; tokens]).into();
+        assert_eq!(longest_first(&texts), [1, 4, 3, 0, 2]);
+        assert!(longest_first(&[]).is_empty());
     }
 }

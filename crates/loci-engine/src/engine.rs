@@ -7,7 +7,8 @@ use loci_core::{
     Caller, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Memory, MemoryId, Passage,
     QueryVector, Result, Store, StoreSize, Term, Tier, Timestamp, Vector, WebSearch,
 };
-use loci_search::{analysis, passages::passages};
+use loci_search::fusion::Weights;
+use loci_search::{dates, document, passages::passages};
 
 use crate::Policy;
 use crate::audit::Buffers;
@@ -32,6 +33,7 @@ pub struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) search_mode: SearchMode,
     pub(crate) policy: Policy,
+    pub(crate) weights: Weights,
     /// What judges memories before the local rules do.
     pub(crate) enricher: Option<Arc<dyn Enricher>>,
     pub(crate) web_search: Option<Arc<dyn WebSearch>>,
@@ -57,6 +59,7 @@ impl Engine {
             clock,
             search_mode,
             policy: Policy::default(),
+            weights: Weights::default(),
             enricher: None,
             web_search: None,
             locks: Locks::default(),
@@ -72,6 +75,12 @@ impl Engine {
     #[must_use]
     pub fn with_policy(self, policy: Policy) -> Self {
         Engine { policy, ..self }
+    }
+
+    /// The same engine with these weights in its ranking, to measure what each gives.
+    #[must_use]
+    pub fn with_weights(self, weights: Weights) -> Self {
+        Engine { weights, ..self }
     }
 
     /// The same engine with something that judges memories before the local rules do; these still
@@ -120,6 +129,18 @@ impl Engine {
         self.store.version()
     }
 
+    /// How many memories wait for their embedding: search by meaning does not find them yet. None, while
+    /// search goes by words alone.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn pending_embeddings(&self) -> Result<u64> {
+        match self.search_mode {
+            SearchMode::Words => Ok(0),
+            _ => self.store.pending_embeddings(self.embedder.model()),
+        }
+    }
+
     /// What the store holds and what it costs, in all spaces.
     ///
     /// # Errors
@@ -153,12 +174,13 @@ impl Engine {
         Err(Error::new(ErrorCode::Forbidden, format!("memory {id} belongs to someone else and can only be read")))
     }
 
-    /// What the index keeps of a memory, before any model has read it. Title-like metadata goes
-    /// into the terms of every passage, never into what the model reads.
-    pub(crate) fn passages(content: &str, tags: &[String]) -> Vec<Passage> {
+    /// What the index keeps of a text that was stored then, before any model has read it. Metadata goes
+    /// into the terms of the passages, never into what the model reads.
+    pub(crate) fn passages(content: &str, metadata: &[String], stored_at: Timestamp) -> Vec<Passage> {
+        let stored_on = dates::day(stored_at.microseconds());
         let of = |range: std::ops::Range<usize>| {
-            let texts = std::iter::once(&content[range.clone()]).chain(tags.iter().map(String::as_str));
-            let terms = analysis::term_counts(texts).into_iter().map(|(text, count)| Term { text, count }).collect();
+            let terms = document::terms(content, range.clone(), metadata, stored_on);
+            let terms = terms.into_iter().map(|(text, count)| Term { text, count }).collect();
             Passage { range, terms, vector: None }
         };
         passages(content).into_iter().map(of).collect()
@@ -166,12 +188,25 @@ impl Engine {
 
     /// Gives every passage its vector; returns them unquantised, too.
     pub(crate) fn embed(&self, content: &str, passages: &mut [Passage]) -> Result<Vec<QueryVector>> {
-        let texts: Vec<&str> = passages.iter().map(|passage| &content[passage.range.clone()]).collect();
-        let vectors = self.vectors(&texts)?;
+        let vectors = self.passage_vectors(passages.iter().map(|passage| (content, passage)))?;
         for (passage, vector) in passages.iter_mut().zip(&vectors) {
             passage.vector = Some(self.quantised(&vector.values));
         }
         Ok(vectors)
+    }
+
+    /// The vectors of passages, each given with the content that it is of.
+    pub(crate) fn passage_vectors<'a>(
+        &self,
+        passages: impl Iterator<Item = (&'a str, &'a Passage)>,
+    ) -> Result<Vec<QueryVector>> {
+        let texts: Vec<_> =
+            passages.map(|(content, passage)| document::embedded_text(content, passage.range.clone())).collect();
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+        self.vectors(&texts)
     }
 
     /// One vector for each text.

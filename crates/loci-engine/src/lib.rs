@@ -17,10 +17,12 @@ pub mod tokens;
 
 pub use background::{Bell, catch_panic};
 pub use engine::{Engine, SearchMode};
+pub use loci_search::fusion::Weights;
 pub use ops::answers::CachedAnswer;
 pub use ops::bootstrap::Bootstrap;
 pub use ops::converse::{Conversation, Conversed, Message, Role};
 pub use ops::discard::Discard;
+pub use ops::import::{Import, Imported};
 pub use ops::list::List;
 pub use ops::recall::{Hit, Recall, Recalled, Signals};
 pub use ops::remember::{Embedding, Remember, Remembered, Similar, SimilarQuery};

@@ -8,6 +8,7 @@ pub mod decide;
 pub mod discard;
 pub mod enrich;
 pub mod forget;
+pub mod import;
 pub mod list;
 pub mod maintain;
 pub mod recall;

@@ -1,120 +1,106 @@
 //! From text to terms: one function for what is indexed and what is asked, so that both sides
 //! always agree.
 //!
-//! A text is cut at white space into chunks, a chunk into words (Unicode Annex 29), a word into
-//! parts at underscores, dots, changes of case and between letters and digits. A chunk or word
-//! with several parts is kept whole *and* split, so `ERR_4012`, `src/lib.rs:120` and `CamelCase`
-//! are found exactly and by their pieces. Everything is folded (case, width, diacritics);
-//! English is stemmed (Snowball); runs of Chinese, Japanese and Korean become overlapping pairs
-//! of characters; number words become digits and ISO dates also month and day.
+//! A text is cut at white space and brackets into pieces, a piece into words, a word into parts
+//! at changes of case and between letters and digits. A piece or word with several parts is kept
+//! whole *and* split, so `ERR_4012`, `src/lib.rs:120` and `CamelCase` are found exactly and by
+//! their pieces. The whole has no hyphens and underscores: `user_name`, `user-name` and
+//! `userName` are one. Everything is folded (case, width, diacritics); English is stemmed
+//! (Snowball), its contractions become their first word; number words become digits, and a full
+//! date in whatever form is found as `2023-05-07` and by month and day.
+//!
+//! Runs of scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) become
+//! overlapping pairs of characters. Where a single character may be a word (Chinese, Korean), the
+//! index has it, too; a query looks for it only if it stands alone.
 //!
 //! Stop words are indexed like any other word. A query drops them, unless nothing else is left.
+//!
+//! Left out on purpose: numbers of several words ("two hundred"), `ue` for `ü`, stemming of other
+//! languages than English.
+
+pub(crate) mod fold;
+pub(crate) mod units;
+pub(crate) mod vocabulary;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
-use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
+
+use crate::dates::{self, MONTHS};
+use fold::{clusters, fold, fold_width, is_word_character, may_be_a_word, without_arabic_article};
+use units::{Unit, parts, units};
+use vocabulary::{hyphenated_number, is_stop_word, number, without_contraction};
+
+/// Raised when the terms of the same text change, so that what was stored with others can be
+/// analysed anew.
+pub const VERSION: u32 = 2;
 
 /// Bytes of a term that are kept; what two longer terms share is what can be found of them.
 const TERM_BYTES_MAX: usize = 64;
 
-/// English words that carry no topic. Folded, unstemmed, sorted.
-const STOP_WORDS: &[&str] = &[
-    "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
-    "been", "before", "being", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "down", "during",
-    "each", "for", "from", "further", "had", "has", "have", "having", "he", "her", "here", "hers", "him", "his", "how",
-    "i", "if", "in", "into", "is", "it", "its", "just", "me", "might", "more", "most", "must", "my", "no", "nor",
-    "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "ours", "out", "over", "own", "same",
-    "shall", "she", "should", "so", "some", "such", "than", "that", "the", "their", "theirs", "them", "then", "there",
-    "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was", "we",
-    "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you",
-    "your", "yours",
-];
+/// Most terms of a query; further ones are left out.
+pub const QUERY_TERMS_MAX: usize = 256;
 
-/// Words for numbers and their digits. Sorted by word.
-const NUMBER_WORDS: &[(&str, &str)] = &[
-    ("eight", "8"),
-    ("eighteen", "18"),
-    ("eighty", "80"),
-    ("eleven", "11"),
-    ("fifteen", "15"),
-    ("fifth", "5th"),
-    ("fifty", "50"),
-    ("first", "1st"),
-    ("five", "5"),
-    ("forty", "40"),
-    ("four", "4"),
-    ("fourteen", "14"),
-    ("fourth", "4th"),
-    ("hundred", "100"),
-    ("million", "1000000"),
-    ("nine", "9"),
-    ("nineteen", "19"),
-    ("ninety", "90"),
-    ("one", "1"),
-    ("second", "2nd"),
-    ("seven", "7"),
-    ("seventeen", "17"),
-    ("seventy", "70"),
-    ("six", "6"),
-    ("sixteen", "16"),
-    ("sixty", "60"),
-    ("ten", "10"),
-    ("third", "3rd"),
-    ("thirteen", "13"),
-    ("thirty", "30"),
-    ("thousand", "1000"),
-    ("three", "3"),
-    ("twelve", "12"),
-    ("twenty", "20"),
-    ("two", "2"),
-    ("zero", "0"),
-];
+/// What is longer (encoded data) is no identifier: its words are terms, not the whole and not their
+/// parts.
+const IDENTIFIER_BYTES_MAX: usize = 512;
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
+/// What a term is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Topic,
+    StopWord,
+    /// Found if asked for by itself: never part of a query for more.
+    IndexOnly,
+}
 
-/// The terms of a text with the number of times that each occurs, in order of first occurrence.
-pub fn term_counts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(String, u32)> {
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut counts: Vec<(String, u32)> = Vec::new();
-    for text in texts {
+/// The terms of texts with the number of times that each occurs, in order of first occurrence.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    places: HashMap<String, usize>,
+    pub(crate) terms: Vec<(String, u32)>,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, text: &str) {
         analyse(text, &mut |term, _| {
-            if let Some(&place) = places.get(&term) {
-                counts[place].1 += 1;
+            if let Some(&place) = self.places.get(term) {
+                self.terms[place].1 += 1;
             } else {
-                places.insert(term.clone(), counts.len());
-                counts.push((term, 1));
+                self.places.insert(term.to_owned(), self.terms.len());
+                self.terms.push((term.to_owned(), 1));
             }
         });
     }
-    counts
 }
 
-/// The terms of a query, each once: stop words are dropped, unless nothing else is left.
+/// The terms of a text with the number of times that each occurs, in order of first occurrence.
+pub fn term_counts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(String, u32)> {
+    let mut counts = Counts::default();
+    texts.into_iter().for_each(|text| counts.add(text));
+    counts.terms
+}
+
+/// The terms of a query, each once, the first [`QUERY_TERMS_MAX`] of them: stop words are dropped,
+/// unless nothing else is left.
 pub fn query_terms(query: &str) -> Vec<String> {
-    let mut all: Vec<(String, bool)> = Vec::new();
-    analyse(query, &mut |term, is_stop_word| {
-        if all.iter().all(|(seen, _)| *seen != term) {
-            all.push((term, is_stop_word));
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut all: Vec<(String, Use)> = Vec::new();
+    analyse(query, &mut |term, used_for| match places.get(term) {
+        _ if used_for == Use::IndexOnly => {}
+        // "US" beside "us".
+        Some(&place) if used_for == Use::Topic => all[place].1 = Use::Topic,
+        Some(_) => {}
+        None => {
+            places.insert(term.to_owned(), all.len());
+            all.push((term.to_owned(), used_for));
         }
     });
-    let has_topic = all.iter().any(|(_, is_stop_word)| !is_stop_word);
-    all.into_iter().filter(|(_, is_stop_word)| !has_topic || !is_stop_word).map(|(term, _)| term).collect()
+    let has_topic = all.iter().any(|(_, used_for)| *used_for == Use::Topic);
+    let useful = all.into_iter().filter(|(_, used_for)| !has_topic || *used_for == Use::Topic);
+    useful.map(|(term, _)| term).take(QUERY_TERMS_MAX).collect()
 }
 
 /// The words of a text (Unicode Annex 29) with the bytes at which they begin. Of scripts that put no
@@ -129,25 +115,30 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_sentence_bounds().map(str::trim).filter(|sentence| !sentence.is_empty())
 }
 
-/// Calls `emit` with each term of the text and whether it is a stop word.
-fn analyse(text: &str, emit: &mut impl FnMut(String, bool)) {
+/// Calls `emit` with each term of the text.
+fn analyse(text: &str, emit: &mut impl FnMut(&str, Use)) {
     // Folding can leave nothing of a word that is all diacritics.
-    let emit = &mut |term: String, is_stop_word| {
+    let emit = &mut |term: &str, used_for| {
         if !term.is_empty() {
-            emit(term, is_stop_word);
+            emit(kept(term), used_for);
         }
     };
+    let text = fold_width(text);
     for chunk in text.split_whitespace() {
-        let chunk = chunk.trim_matches(|character: char| !character.is_alphanumeric());
-        if chunk.is_empty() {
-            continue;
-        }
         if is_plain_word(chunk) {
             word(chunk, emit);
         } else {
-            compound(chunk, emit);
+            pieces(chunk, emit);
         }
     }
+    if text.bytes().any(|byte| byte.is_ascii_digit()) {
+        full_dates(&text, emit);
+    }
+}
+
+/// What is kept of a term.
+fn kept(term: &str) -> &str {
+    &term[..term.floor_char_boundary(TERM_BYTES_MAX)]
 }
 
 /// The common case, one lower-case ASCII word, needs no folding.
@@ -155,58 +146,216 @@ fn is_plain_word(chunk: &str) -> bool {
     chunk.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// Takes a chunk apart: whole, words, parts; each form at most once.
-fn compound(chunk: &str, emit: &mut impl FnMut(String, bool)) {
-    let chunk = fold_width(chunk);
-    let mut forms: Vec<String> = Vec::new();
-    for run in runs(&chunk) {
-        if run.starts_with(is_cjk) {
-            bigrams(run, emit);
-            continue;
-        }
-        for piece in run.unicode_words().map(without_possessive) {
-            let parts = parts(piece);
-            if parts.len() > 1 {
-                forms.push(fold(piece));
+/// Signs that an identifier, a path or an address may have inside.
+const INNER_SIGNS: &str = "_-.:/\\@#+&'\u{2019}~%=?$,";
+/// Those of them that do not end a stretch of it (`docs.rs`, `snake_case`, `R&D`).
+const JOINING_SIGNS: &str = "_-.&+'\u{2019},";
+
+/// Takes what stands between blanks apart: at brackets, quotes and the like, at doubled dots and
+/// hyphens, and at commas between words.
+fn pieces(chunk: &str, emit: &mut impl FnMut(&str, Use)) {
+    let mut rest = chunk;
+    while let Some(start) = rest.find(is_word_character) {
+        let mut end = rest.len();
+        let mut before = ' ';
+        for (at, character) in rest[start..].char_indices() {
+            let is_inner = is_word_character(character) || INNER_SIGNS.contains(character);
+            let is_doubled = matches!(character, '.' | '-') && before == character;
+            let ends_here = character == ','
+                && !(before.is_ascii_digit() && rest[start + at + 1..].starts_with(|next: char| next.is_ascii_digit()));
+            if !is_inner || is_doubled || ends_here {
+                end = start + at;
+                break;
             }
-            forms.extend(parts.into_iter().map(fold));
+            before = character;
+        }
+        let piece = rest[start..end].trim_end_matches(|character| !is_word_character(character));
+        with_signs(rest, start, piece, emit);
+        if piece.len() > 10 && dates::iso_date(piece).is_some() {
+            emit(&piece[..10], Use::Topic);
+        }
+        compound(piece, emit);
+        rest = &rest[end.max(start + piece.len())..];
+    }
+}
+
+/// Names that end or begin with a sign: `C++`, `C#`, `.NET`, `.env`.
+fn with_signs(text: &str, start: usize, piece: &str, emit: &mut impl FnMut(&str, Use)) {
+    if !piece.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return;
+    }
+    let after = &text[start + piece.len()..];
+    for sign in ["++", "#"] {
+        if after.strip_prefix(sign).is_some_and(|rest| !rest.starts_with(is_word_character)) {
+            emit(&(fold(piece) + sign), Use::Topic);
         }
     }
-    let has_cjk = chunk.chars().any(is_cjk);
-    let whole = fold(without_possessive(&chunk));
-    if !has_cjk && forms.len() > 1 && !forms.contains(&whole) {
-        emit(clip(whole), false);
+    if text[..start].ends_with('.') && !text[..start].ends_with("..") {
+        emit(&format!(".{}", fold(piece)), Use::Topic);
     }
-    if let Some((month, day)) = iso_month_and_day(&chunk) {
-        word(month, emit);
-        emit(day.to_string(), false);
+}
+
+/// Takes a piece apart: whole, stretches between slashes and the like, words, parts; each form at
+/// most once.
+fn compound(piece: &str, emit: &mut impl FnMut(&str, Use)) {
+    let mut found = units(piece);
+    let (Some((_, first)), second) = (found.next(), found.next()) else { return };
+    if second.is_none() {
+        return unit(first, emit);
     }
-    for (index, form) in forms.iter().enumerate() {
-        if !forms[..index].contains(form) {
-            word(form, emit);
+    if piece.len() > IDENTIFIER_BYTES_MAX {
+        return units(piece).for_each(|(_, one)| unit(one, emit));
+    }
+    let mut forms: Vec<(String, Use)> = Vec::new();
+    let mut add = |term: &str, used_for| {
+        if forms.iter().all(|(seen, _)| seen != term) {
+            forms.push((term.to_owned(), used_for));
+        }
+    };
+    let has_run = units(piece).any(|(_, unit)| matches!(unit, Unit::Run(_)));
+    if !has_run {
+        whole(piece, &mut add);
+        let stretches = piece.split(|sign: char| INNER_SIGNS.contains(sign) && !JOINING_SIGNS.contains(sign));
+        for stretch in stretches.filter(|stretch| units(stretch).nth(1).is_some()) {
+            whole(stretch, &mut add);
+        }
+        if let Some((tens, ones)) = piece.split_once('-')
+            && let Some(number) = hyphenated_number(&fold(tens), &fold(ones))
+        {
+            add(&number, Use::Topic);
+        }
+    }
+    for (_, one) in units(piece) {
+        match one {
+            Unit::Word(_) => unit(one, &mut add),
+            Unit::Run(run) => bigrams(run, emit),
+        }
+    }
+    for (form, used_for) in forms {
+        emit(&form, used_for);
+    }
+}
+
+/// A stretch of several words as one term: without hyphens and underscores (unless they keep two
+/// numbers apart), apostrophes and the `v` of a version; paths with slashes.
+fn whole(stretch: &str, add: &mut impl FnMut(&str, Use)) {
+    let folded = fold(stretch);
+    let folded = folded.trim_matches(|character| !is_word_character(character));
+    let folded = folded.strip_suffix("'s").unwrap_or(folded);
+    let version = folded.strip_prefix('v').filter(|version| version.starts_with(|digit: char| digit.is_ascii_digit()));
+    let folded = version.unwrap_or(folded);
+    let mut term = String::with_capacity(folded.len());
+    for (at, character) in folded.char_indices() {
+        let is_digit = |next: Option<char>| next.is_some_and(|next| next.is_ascii_digit());
+        let next = folded[at + character.len_utf8()..].chars().next();
+        let between_digits = is_digit(term.chars().next_back()) && is_digit(next);
+        match character {
+            '-' | '_' | '\'' if !between_digits => {}
+            ',' if between_digits => {}
+            '\\' => term.push('/'),
+            _ => term.push(character),
+        }
+    }
+    word(&term, add);
+}
+
+/// The term that every text has in which this word, in whatever case, is a unit; none if there is
+/// no such term.
+pub(crate) fn term_of_unit(folded: &str) -> Option<String> {
+    let mut first = None;
+    let emit = &mut |term: &str, _| {
+        if first.is_none() && !term.is_empty() {
+            first = Some(kept(term).to_owned());
+        }
+    };
+    unit(Unit::Word(folded), emit);
+    first
+}
+
+/// The terms that every text has in which these characters of a script without spaces follow each
+/// other.
+pub(crate) fn terms_of_run(run: &str) -> Vec<String> {
+    let mut terms = Vec::new();
+    bigrams(run, &mut |term, used_for| {
+        let is_indexed_anywhere = clusters(term).nth(1).is_some() || term.starts_with(may_be_a_word);
+        if used_for == Use::Topic && is_indexed_anywhere {
+            terms.push(kept(term).to_owned());
+        }
+    });
+    terms
+}
+
+/// One unit. What comes out does not depend on its surroundings.
+fn unit(one: Unit<'_>, emit: &mut impl FnMut(&str, Use)) {
+    let text = match one {
+        Unit::Run(run) => return bigrams(run, emit),
+        Unit::Word(text) => text,
+    };
+    if is_plain_word(text) {
+        return word(text, emit);
+    }
+    if text.contains(['\'', '\u{2019}']) {
+        return with_apostrophe(text, emit);
+    }
+    let is_capitalised = text.as_bytes()[1..].iter().all(u8::is_ascii_lowercase);
+    if is_capitalised && text.as_bytes()[0].is_ascii_uppercase() {
+        return word(&text.to_ascii_lowercase(), emit);
+    }
+    // "US", "IT" and "WHO" are names.
+    if text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return word(&fold(text), &mut |term, _| emit(term, Use::Topic));
+    }
+    if text.contains(',') {
+        return unit(Unit::Word(&text.replace(',', "")), emit);
+    }
+    let folded = fold(text);
+    word(&folded, emit);
+    if let Some(thousands) = folded.strip_suffix('k')
+        && !thousands.is_empty()
+        && thousands.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        emit(&format!("{thousands}000"), Use::Topic);
+    }
+    let parts = if text.len() > IDENTIFIER_BYTES_MAX { Vec::new() } else { parts(text) };
+    for (index, part) in parts.iter().enumerate() {
+        if *part != text && !parts[..index].contains(part) {
+            word(&fold(part), emit);
         }
     }
 }
 
+/// A contraction is its first word, a possessive its owner; `O'Brien` is one word and two.
+fn with_apostrophe(text: &str, emit: &mut impl FnMut(&str, Use)) {
+    let folded = fold(text);
+    if let Some(base) = without_contraction(&folded) {
+        // The owner may have parts: `GitHub's`.
+        return match text.get(..base.len()).filter(|owner| fold(owner) == base) {
+            Some(owner) => unit(Unit::Word(owner), emit),
+            None => word(base, emit),
+        };
+    }
+    word(&folded.replace('\'', ""), emit);
+    folded.split('\'').for_each(|part| word(part, emit));
+}
+
 /// Emits one folded word: stemmed if English, as digits if it names a number.
-fn word(word: &str, emit: &mut impl FnMut(String, bool)) {
-    if let Ok(place) = NUMBER_WORDS.binary_search_by_key(&word, |(name, _)| name) {
-        return emit(NUMBER_WORDS[place].1.to_owned(), false);
+fn word(word: &str, emit: &mut impl FnMut(&str, Use)) {
+    if !is_plain_word(word) {
+        return emit(without_arabic_article(word), Use::Topic);
     }
-    if STOP_WORDS.binary_search(&word).is_ok() {
-        return emit(word.to_owned(), true);
+    if let Some(digits) = number(word) {
+        return emit(digits, Use::Topic);
     }
-    if word.len() <= TERM_BYTES_MAX && is_plain_word(word) {
-        return emit(stem(word), false);
+    if is_stop_word(word) {
+        return emit(word, Use::StopWord);
     }
-    // "1,000" is 1000; "v1.2" is version 1.2.
-    let number = word.strip_prefix('v').unwrap_or(word);
-    if number.starts_with(|first: char| first.is_ascii_digit())
-        && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b',' || byte == b'.')
-    {
-        return emit(clip(number.replace(',', "")), false);
+    if word == "second" {
+        emit("2nd", Use::Topic);
     }
-    emit(clip(word.to_owned()), false);
+    if word.len() > TERM_BYTES_MAX {
+        return emit(word, Use::Topic);
+    }
+    with_stem(word, |stem| emit(stem, Use::Topic));
 }
 
 thread_local! {
@@ -215,206 +364,59 @@ thread_local! {
         RefCell::new((Stemmer::create(Algorithm::English), HashMap::new()));
 }
 
-fn stem(word: &str) -> String {
+fn with_stem(word: &str, use_stem: impl FnOnce(&str)) {
     const STEMS_MAX: usize = 8_192;
     STEMS.with_borrow_mut(|(stemmer, stems)| {
         if let Some(stem) = stems.get(word) {
-            return stem.clone();
+            return use_stem(stem);
         }
         let stem = stemmer.stem(word).into_owned();
+        use_stem(&stem);
         if stems.len() >= STEMS_MAX {
             stems.clear();
         }
-        stems.insert(word.to_owned(), stem.clone());
-        stem
-    })
-}
-
-fn clip(mut term: String) -> String {
-    if term.len() > TERM_BYTES_MAX {
-        term.truncate(term.floor_char_boundary(TERM_BYTES_MAX));
-    }
-    term
-}
-
-/// Full-width and other compatibility forms become the ordinary ones; case and accents stay, for
-/// the split at changes of case.
-fn fold_width(text: &str) -> String {
-    if text.is_ascii() { text.to_owned() } else { text.nfkc().collect() }
-}
-
-/// Lower case without diacritics. Marks that make another letter (Japanese voicing) stay.
-fn fold(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase();
-    }
-    let folded: String = text.nfkd().filter(|&character| !is_diacritic(character)).nfc().collect();
-    folded.to_lowercase().replace('ß', "ss")
-}
-
-/// Combining marks of European scripts, Hebrew points, Arabic vowel signs and elongation.
-fn is_diacritic(character: char) -> bool {
-    matches!(character, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{640}' | '\u{64b}'..='\u{65f}' | '\u{670}')
-}
-
-/// Scripts that are written without spaces between words, or (Korean) inflect within them.
-fn is_cjk(character: char) -> bool {
-    matches!(character,
-        '\u{1100}'..='\u{11ff}' | '\u{3040}'..='\u{30ff}' | '\u{3130}'..='\u{318f}' | '\u{31f0}'..='\u{31ff}'
-        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{3ffff}')
-}
-
-/// The text cut where characters of those scripts meet others.
-fn runs(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let is_cjk_run = is_cjk(rest.chars().next()?);
-        let end = rest.find(|character| is_cjk(character) != is_cjk_run).unwrap_or(rest.len());
-        let (run, after) = rest.split_at(end);
-        rest = after;
-        Some(run)
-    })
-}
-
-fn without_possessive(text: &str) -> &str {
-    let without = ["'s", "\u{2019}s", "'S", "\u{2019}S"].iter().find_map(|ending| text.strip_suffix(ending));
-    without.unwrap_or(text)
-}
-
-/// Cuts a word at everything that is no letter or digit, where lower case turns to upper
-/// (`camelCase`, `HTTPServer`), and once between letters and digits (`sha256`). Words in which
-/// letters and digits alternate (hashes, ids) stay whole.
-fn parts(word: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    for piece in word.split(|character: char| !character.is_alphanumeric()) {
-        let characters: Vec<(usize, char)> = piece.char_indices().collect();
-        let kind = |character: char| (character.is_numeric(), character.is_uppercase());
-        let digit_borders = characters.windows(2).filter(|pair| kind(pair[0].1).0 != kind(pair[1].1).0).count();
-        let mut start = 0;
-        for index in 1..characters.len() {
-            let (before, here) = (kind(characters[index - 1].1), kind(characters[index].1));
-            let next_is_lower = characters.get(index + 1).is_some_and(|(_, next)| next.is_lowercase());
-            let digit_border = before.0 != here.0 && digit_borders == 1;
-            let case_border = digit_borders <= 1 && !before.0 && !here.0 && here.1 && (!before.1 || next_is_lower);
-            if digit_border || case_border {
-                parts.push(&piece[start..characters[index].0]);
-                start = characters[index].0;
-            }
-        }
-        if start < piece.len() {
-            parts.push(&piece[start..]);
-        }
-    }
-    parts
+        stems.insert(word.to_owned(), stem);
+    });
 }
 
 /// The pairs of neighbouring characters of a run; a single character stands for itself.
-fn bigrams(run: &str, emit: &mut impl FnMut(String, bool)) {
-    let characters: Vec<char> = run.nfkc().filter(|character| character.is_alphanumeric()).collect();
-    match characters.as_slice() {
-        [] => {}
-        [single] => emit(single.to_lowercase().to_string(), false),
-        several => several
-            .windows(2)
-            .for_each(|pair| emit(pair.iter().flat_map(|character| character.to_lowercase()).collect(), false)),
+fn bigrams(run: &str, emit: &mut impl FnMut(&str, Use)) {
+    let mut before: Option<&str> = None;
+    let mut start = 0;
+    for cluster in clusters(run) {
+        let end = start + cluster.len();
+        if cluster.len() < run.len() {
+            if let Some(before) = before {
+                emit(&run[start - before.len()..end], Use::Topic);
+            }
+            if cluster.starts_with(may_be_a_word) {
+                emit(cluster, Use::IndexOnly);
+            }
+        } else {
+            emit(cluster, Use::Topic);
+        }
+        (before, start) = (Some(cluster), end);
     }
 }
 
-/// Month name and day of a date written as `2023-05-07` (a time may follow).
-fn iso_month_and_day(chunk: &str) -> Option<(&'static str, u8)> {
-    let date = chunk.get(..10)?;
-    let mut fields = date.split('-');
-    let (year, month, day) = (fields.next()?, fields.next()?, fields.next()?);
-    let digits = |text: &str, len: usize| text.len() == len && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(year, 4) || !digits(month, 2) || !digits(day, 2) {
-        return None;
+/// What the words of a full date do not tell themselves: its ISO form, the name of the month, the
+/// day without a leading zero.
+fn full_dates(text: &str, emit: &mut impl FnMut(&str, Use)) {
+    for (range, date) in dates::full_dates(text) {
+        let written = fold(&text[range]);
+        let iso = date.to_string();
+        if written != iso {
+            emit(&iso, Use::Topic);
+        }
+        let month = MONTHS[usize::from(date.month().unsigned_abs()) - 1];
+        if !written.contains(month) {
+            word(month, emit);
+        }
+        if written.contains(&format!("0{}", date.day())) {
+            emit(&date.day().to_string(), Use::Topic);
+        }
     }
-    let month = MONTHS.get(month.parse::<usize>().ok()?.checked_sub(1)?)?;
-    let day = day.parse().ok()?;
-    (1..=31).contains(&day).then_some((month, day))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn terms(text: &str) -> Vec<String> {
-        term_counts([text]).into_iter().map(|(term, _)| term).collect()
-    }
-
-    #[test]
-    fn tables_are_sorted_for_binary_search() {
-        assert!(STOP_WORDS.is_sorted());
-        assert!(NUMBER_WORDS.is_sorted_by_key(|(word, _)| word));
-    }
-
-    #[test]
-    fn table_of_forms() {
-        let rows: &[(&str, &[&str])] = &[
-            ("Running runners ran", &["run", "runner", "ran"]),
-            ("Café CAFÉ cafe", &["cafe"]),
-            ("ＦＵＬＬ　ｗｉｄｔｈ", &["full", "width"]),
-            ("snake_case", &["snake_case", "snake", "case"]),
-            ("ERR_4012", &["err_4012", "err", "4012"]),
-            ("CamelCase", &["camelcas", "camel", "case"]),
-            ("HTTPServer", &["httpserver", "http", "server"]),
-            ("sha256", &["sha256", "sha", "256"]),
-            ("Caroline's", &["carolin"]),
-            ("1,000", &["1000"]),
-            ("v1.2.3", &["1.2.3", "1", "2", "3"]),
-            ("seven", &["7"]),
-            ("東京都", &["東京", "京都"]),
-            ("서울에서", &["서울", "울에", "에서"]),
-            ("カメラ", &["カメ", "メラ"]),
-            ("Москва", &["москва"]),
-            ("مُحَمَّد", &["محمد"]),
-            ("straße", &["strass"]),
-            ("a1b2c3d4", &["a1b2c3d4"]),
-        ];
-        for (text, expected) in rows {
-            let found = terms(text);
-            for term in *expected {
-                assert!(found.iter().any(|found| found == term), "{text:?} lacks {term:?}: {found:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn identifiers_are_found_whole_and_by_their_parts() {
-        let found = terms("see src/lib.rs:120 and 550e8400-e29b-41d4-a716-446655440000");
-        for term in ["src/lib.rs:120", "lib.rs", "src", "120", "550e8400-e29b-41d4-a716-446655440000"] {
-            assert!(found.iter().any(|found| found == term), "{term:?} is missing: {found:?}");
-        }
-    }
-
-    #[test]
-    fn iso_dates_are_found_by_month_and_day() {
-        let found = terms("2023-05-07T10:00:00Z");
-        for term in ["may", "7", "2023"] {
-            assert!(found.iter().any(|found| found == term), "{term:?} is missing: {found:?}");
-        }
-    }
-
-    #[test]
-    fn query_drops_stop_words_unless_nothing_else_is_left() {
-        assert_eq!(query_terms("what is the database"), ["databas"]);
-        assert_eq!(query_terms("who am I"), ["who", "am", "i"]);
-    }
-
-    #[test]
-    fn counts_repeat_and_keep_order() {
-        assert_eq!(term_counts(["b a b"]), [("b".to_owned(), 2), ("a".to_owned(), 1)]);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn what_is_indexed_is_found(text in "\\PC{0,80}") {
-            let indexed = terms(&text);
-            for term in query_terms(&text) {
-                proptest::prop_assert!(indexed.contains(&term));
-                proptest::prop_assert!(!term.is_empty() && term.len() <= TERM_BYTES_MAX);
-            }
-        }
-    }
-}
+mod tests;

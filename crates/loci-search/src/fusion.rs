@@ -1,44 +1,282 @@
-//! One relevance from two opinions: what the words say and what the meaning says.
+//! One relevance from several opinions: what the words say, what the meaning says, what stands around
+//! a text, and what the question asks for beside its topic.
 //!
-//! Both scores are normalised over the query's candidates and summed with weights. On dialogue
-//! this finds more than reciprocal rank fusion, which throws the distances between scores away.
-//! Both begin at 0: no word in common, and at a right angle or beyond.
+//! **Words and meaning.** Both scores are normalised over the query's candidates and summed with
+//! weights: on dialogue this finds more than reciprocal rank fusion, which throws the distances
+//! between scores away (`docs/retrieval.md`). Both begin at 0: no word in common, and at a right
+//! angle or beyond. Plain min-max would call the best candidate perfect however poor it is, so
+//! cosines are scaled to `strong_cosine` where none reaches it.
 //!
-//! Plain min-max would call the best candidate perfect however poor it is. Cosines are therefore
-//! scaled to `COSINE_STRONG` where none reaches it: weak similarity stays a small number and
-//! leaves the order to the words.
+//! **The weight is the query's.** A side counts as much as it has understood of the query:
+//! - the words by their *coverage*: the best BM25 divided by that of a passage of mean length which
+//!   holds every term once. A pure identifier covers all of it, a paraphrase that meets a stray
+//!   word hardly anything, whose rarity would otherwise win;
+//! - the meaning by its *strength*: where the best cosine lies between `weak_cosine`, which any
+//!   question reaches with something, and `strong_cosine`.
+//!
+//! The weight of the words is `words c / (words c + (1 - words) strength)`, where `words` is their share
+//! between equals and `c` the cube of coverage over `full_coverage`, at most 1. In this way neither
+//! side drowns a query that only the other one understands.
+//!
+//! **Context.** In a thread, a text gains from the texts beside it, since an answer often shares no
+//! word with what it answers, and from the BM25 of the thread as a whole. Where no neighbour
+//! stands, one counts that is half as good as the text: a text at the end of a thread, or in none, is
+//! not worse for it, and a good fact does not drown in chatter that carries itself. A text in no
+//! thread is its own thread.
+//!
+//! **Signals.** A fixed amount for each thing that the query names and a text has: its speaker, its
+//! time, any time at all for a question that asks when.
 
-/// The share of the words in the sum.
-pub const WORDS_WEIGHT: f64 = 0.5;
-/// A cosine that all-MiniLM-L6-v2 gives to texts that say nearly the same.
-const COSINE_STRONG: f32 = 0.5;
+use std::collections::HashMap;
 
-/// The scores of one candidate.
+/// How good a neighbour counts as being where there is none, next to the text itself.
+const ABSENT_NEIGHBOUR: f64 = 0.5;
+/// How steeply the words lose their weight as they cover less of a query.
+const COVERAGE_POWER: i32 = 3;
+/// BM25's `k1 + 1`: what a term that occurs ever so often scores, next to one that occurs once in a
+/// text of mean length.
+const SATURATION: f32 = 1.9;
+
+/// What each part of the ranking counts. Chosen on the first half of LoCoMo (`docs/retrieval.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// The share of the words where both sides understand the query, 0 to 1.
+    pub words: f64,
+    /// Whether that share follows the query.
+    pub adaptive: bool,
+    /// The coverage with which the words have understood the query, 0 to 1.
+    pub full_coverage: f64,
+    /// The power of a normalised score that counts, so that one good text stands out from several
+    /// mediocre ones beside each other.
+    pub contrast: f64,
+    /// A cosine that the model (all-MiniLM-L6-v2) gives to the nearest of many unrelated texts.
+    pub weak_cosine: f64,
+    /// A cosine that it gives to texts that say nearly the same.
+    pub strong_cosine: f64,
+    /// Of the score of a text that stands next to another in their thread.
+    pub near_neighbour: f64,
+    /// Of the score of a text that is one further away.
+    pub far_neighbour: f64,
+    /// What the meaning of a neighbour counts next to its words.
+    pub neighbours_meaning: f64,
+    /// Of the thread as a whole.
+    pub thread: f64,
+    /// For the speaker that the query names.
+    pub speaker: f64,
+    /// For the time that the query names.
+    pub date: f64,
+    /// For any time, if the query asks when.
+    pub time: f64,
+    /// Whether what the query quotes must be there.
+    pub phrases: bool,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Weights {
+            words: 0.55,
+            adaptive: true,
+            full_coverage: 0.6,
+            contrast: 1.5,
+            weak_cosine: 0.15,
+            strong_cosine: 0.5,
+            near_neighbour: 0.35,
+            far_neighbour: 0.12,
+            neighbours_meaning: 0.6,
+            thread: 0.4,
+            speaker: 0.1,
+            date: 0.3,
+            time: 0.2,
+            phrases: true,
+        }
+    }
+}
+
+impl Weights {
+    /// The steps that [`without`](Self::without) knows.
+    pub const STEPS: [&'static str; 10] =
+        ["words", "meaning", "adaptive", "contrast", "neighbours", "threads", "speakers", "dates", "times", "phrases"];
+
+    /// Switches a step off, to measure what it gives; none if there is no such step.
+    #[must_use]
+    pub fn without(self, step: &str) -> Option<Self> {
+        Some(match step {
+            "words" => Weights { words: 0.0, adaptive: false, thread: 0.0, ..self },
+            "meaning" => Weights { words: 1.0, adaptive: false, ..self },
+            "adaptive" => Weights { adaptive: false, ..self },
+            "contrast" => Weights { contrast: 1.0, ..self },
+            "neighbours" => Weights { near_neighbour: 0.0, far_neighbour: 0.0, ..self },
+            "threads" => Weights { thread: 0.0, ..self },
+            "speakers" => Weights { speaker: 0.0, ..self },
+            "dates" => Weights { date: 0.0, ..self },
+            "times" => Weights { time: 0.0, ..self },
+            "phrases" => Weights { phrases: false, ..self },
+            _ => return None,
+        })
+    }
+}
+
+/// A candidate as the ranking sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Scores {
     /// BM25, 0 where no word matches.
     pub bm25: f32,
     /// Cosine, if there is a vector to compare.
     pub cosine: Option<f32>,
+    /// Its thread (an index of `threads`) and its position in it.
+    pub place: Option<(usize, u64)>,
+    /// Whether it has the speaker, the time, and any time that the query asks for.
+    pub signals: Fits,
 }
 
-/// The relevance of each candidate, 0 to 1.
-pub fn relevance(candidates: &[Scores]) -> Vec<f64> {
+/// What a text has of that for which the query asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fits {
+    /// Somebody whom the query names says it.
+    pub speaker: bool,
+    /// It is of the time, or about the time, that the query names.
+    pub date: bool,
+    /// The query asks when, and it names a time.
+    pub time: bool,
+}
+
+/// What the ranking makes of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Fused {
+    /// What the words say, 0 to 1.
+    pub words: f64,
+    /// What the meaning says, 0 to 1.
+    pub meaning: f64,
+    /// The weight of the words in this query, 0 to 1; that of the meaning is the rest.
+    pub words_weight: f64,
+    /// What neighbours and thread add.
+    pub context: f64,
+    /// What the signals add.
+    pub signals: f64,
+    /// The whole, 0 to 1: the sum, on a scale from that of the candidate at `depth`, which any question
+    /// finds, to the greatest of the query (1, if that is more).
+    pub relevance: f64,
+    /// The words alone with their context, for a ranking by words; 0 where nothing fits.
+    pub words_in_context: f64,
+    /// The meaning alone with its context, for a ranking by meaning.
+    pub meaning_in_context: f64,
+}
+
+/// The relevance of each candidate. `threads` is the BM25 of each thread, `bm25_bound` what a text
+/// approaches that holds every term ever so often. The candidate that comes after `depth` better ones
+/// counts as irrelevant, so that a ranking which weighs relevance against age or importance still
+/// tells the better ones apart.
+pub fn fuse(candidates: &[Scores], threads: &[f32], bm25_bound: f32, weights: &Weights, depth: usize) -> Vec<Fused> {
+    let mut fused = normalised(candidates, bm25_bound, weights);
+    let around = Around::of(candidates, &fused);
+    let has_threads = candidates.iter().any(|scores| scores.place.is_some());
+    let thread_max = threads.iter().copied().fold(0.0, f32::max);
+    let in_context: Vec<Fused> = candidates
+        .iter()
+        .zip(&fused)
+        .map(|(scores, &own)| {
+            let neighbours = if has_threads { around.neighbours(scores.place, own, weights) } else { (0.0, 0.0) };
+            let thread = match scores.place {
+                Some((thread, _)) if thread_max > 0.0 => f64::from(threads[thread] / thread_max),
+                None if has_threads => own.words,
+                _ => 0.0,
+            };
+            let by_words = own.words + neighbours.0 + weights.thread * thread;
+            let share = own.words_weight;
+            let context = share * neighbours.0 + (1.0 - share) * neighbours.1 + weights.thread * thread;
+            let bonus = |has: bool, weight: f64| if has { weight } else { 0.0 };
+            let signals = bonus(scores.signals.speaker, weights.speaker)
+                + bonus(scores.signals.date, weights.date)
+                + bonus(scores.signals.time, weights.time);
+            Fused {
+                context,
+                signals,
+                relevance: share * own.words + (1.0 - share) * own.meaning + context + signals,
+                words_in_context: if by_words > 0.0 { by_words + signals } else { 0.0 },
+                meaning_in_context: own.meaning + neighbours.1 + signals,
+                ..own
+            }
+        })
+        .collect();
+    fused = in_context;
+    scale(&mut fused, depth);
+    fused
+}
+
+/// Brings the sums to the scale of relevance.
+fn scale(fused: &mut [Fused], depth: usize) {
+    let mut sums: Vec<f64> = fused.iter().map(|fused| fused.relevance).collect();
+    sums.sort_unstable_by(|left, right| right.total_cmp(left));
+    let top = sums.first().copied().unwrap_or(0.0);
+    let floor = sums.get(depth).copied().unwrap_or(0.0);
+    for fused in fused {
+        let share = if top > floor { (fused.relevance - floor) / (top - floor) } else { 1.0 };
+        fused.relevance = top.min(1.0) * share.clamp(0.0, 1.0);
+    }
+}
+
+/// Words and meaning of each candidate on the scale of the query, and the weight of the words.
+fn normalised(candidates: &[Scores], bm25_bound: f32, weights: &Weights) -> Vec<Fused> {
     let bm25_max = candidates.iter().map(|scores| scores.bm25).fold(0.0, f32::max);
     let cosines = || candidates.iter().filter_map(|scores| scores.cosine);
     let has_cosines = cosines().next().is_some();
-    let cosine_top = cosines().fold(COSINE_STRONG, f32::max);
+    let cosine_max = f64::from(cosines().fold(0.0, f32::max));
     let words_weight = match (bm25_max > 0.0, has_cosines) {
-        (true, true) => WORDS_WEIGHT,
+        (true, true) if weights.adaptive => {
+            let coverage = f64::from(bm25_max * SATURATION / bm25_bound.max(f32::MIN_POSITIVE));
+            let strength = (cosine_max - weights.weak_cosine) / (weights.strong_cosine - weights.weak_cosine);
+            let words = weights.words * (coverage / weights.full_coverage).min(1.0).powi(COVERAGE_POWER);
+            let meaning = (1.0 - weights.words) * strength.clamp(0.0, 1.0);
+            if words + meaning > 0.0 { words / (words + meaning) } else { weights.words }
+        }
+        (true, true) => weights.words,
         (true, false) => 1.0,
         (false, _) => 0.0,
     };
-    let of = |scores: &Scores| {
-        let words = if bm25_max > 0.0 { f64::from(scores.bm25 / bm25_max) } else { 0.0 };
-        let meaning = scores.cosine.map_or(0.0, |cosine| f64::from(cosine.max(0.0) / cosine_top));
-        (words_weight * words + (1.0 - words_weight) * meaning).clamp(0.0, 1.0)
+    let cosine_top = cosine_max.max(weights.strong_cosine) as f32;
+    let contrasted = |share: f32| f64::from(share).powf(weights.contrast);
+    let of = |scores: &Scores| Fused {
+        words: if bm25_max > 0.0 { contrasted(scores.bm25 / bm25_max) } else { 0.0 },
+        meaning: scores.cosine.map_or(0.0, |cosine| contrasted(cosine.max(0.0) / cosine_top)),
+        words_weight,
+        ..Fused::default()
     };
     candidates.iter().map(of).collect()
+}
+
+/// The best words and meaning at each place of the threads.
+struct Around(HashMap<(usize, u64), (f64, f64)>);
+
+impl Around {
+    fn of(candidates: &[Scores], fused: &[Fused]) -> Self {
+        let mut best: HashMap<(usize, u64), (f64, f64)> = HashMap::new();
+        for (scores, fused) in candidates.iter().zip(fused) {
+            if let Some(place) = scores.place {
+                let best = best.entry(place).or_default();
+                *best = (best.0.max(fused.words), best.1.max(fused.meaning));
+            }
+        }
+        Around(best)
+    }
+
+    /// What the words and the meaning of the neighbours add. Where none stands, at the end of a thread
+    /// or outside of any, one counts that is half as good as the text itself.
+    fn neighbours(&self, place: Option<(usize, u64)>, own: Fused, weights: &Weights) -> (f64, f64) {
+        let nobody = (ABSENT_NEIGHBOUR * own.words, ABSENT_NEIGHBOUR * own.meaning);
+        let at = |position: Option<u64>| {
+            let place = place.zip(position).map(|((thread, _), position)| (thread, position));
+            place.and_then(|place| self.0.get(&place)).copied().unwrap_or(nobody)
+        };
+        let position = place.map_or(0, |(_, position)| position);
+        let (mut words, mut meaning) = (0.0, 0.0);
+        for (distance, weight) in [(1, weights.near_neighbour), (2, weights.far_neighbour)] {
+            for neighbour in [position.checked_sub(distance), position.checked_add(distance)].map(at) {
+                words += weight * neighbour.0;
+                meaning += weight * weights.neighbours_meaning * neighbour.1;
+            }
+        }
+        (words, meaning)
+    }
 }
 
 /// How little the first ranks differ in [`reciprocal_rank`]: the value of the paper.
@@ -59,28 +297,95 @@ mod tests {
     use super::*;
 
     fn scores(bm25: f32, cosine: f32) -> Scores {
-        Scores { bm25, cosine: Some(cosine) }
+        Scores { bm25, cosine: Some(cosine), ..Scores::default() }
+    }
+
+    fn relevance(candidates: &[Scores], bound: f32) -> Vec<f64> {
+        fuse(candidates, &[], bound, &Weights::default(), usize::MAX).iter().map(|fused| fused.relevance).collect()
     }
 
     #[test]
     fn agreement_wins() {
-        let found = relevance(&[scores(4.0, 0.2), scores(4.0, 0.8), scores(0.0, 0.8)]);
+        let found = relevance(&[scores(4.0, 0.2), scores(4.0, 0.8), scores(0.0, 0.8)], 8.0);
         assert!(found[1] > found[0] && found[1] > found[2]);
         assert!((found[1] - 1.0).abs() < 1e-6);
     }
 
     #[test]
     fn a_poor_best_is_not_perfect() {
-        let found = relevance(&[scores(0.0, 0.1)]);
-        assert!(found[0] < 0.25);
+        assert!(relevance(&[scores(0.0, 0.1)], 1.0)[0] < 0.25);
     }
 
     #[test]
     fn one_side_alone_decides_where_the_other_is_silent() {
-        let words = [Scores { bm25: 2.0, cosine: None }, Scores { bm25: 1.0, cosine: None }];
-        assert_eq!(relevance(&words), [1.0, 0.5]);
-        let meaning = relevance(&[scores(0.0, 0.9), scores(0.0, 0.45)]);
-        assert!((meaning[0] - 1.0).abs() < 1e-6 && (meaning[1] - 0.5).abs() < 1e-6);
+        let words = [2.0, 1.0].map(|bm25| Scores { bm25, ..Scores::default() });
+        let half = 0.5_f64.powf(Weights::default().contrast);
+        assert_eq!(relevance(&words, 4.0), [1.0, half]);
+        let meaning = relevance(&[scores(0.0, 0.9), scores(0.0, 0.45)], 4.0);
+        assert!((meaning[0] - 1.0).abs() < 1e-6 && (meaning[1] - half).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_side_that_understands_the_query_is_not_drowned() {
+        // A paraphrase beside a text that has one stray word of six.
+        let paraphrase = relevance(&[scores(0.0, 0.55), scores(2.0, 0.1)], 22.0);
+        assert!(paraphrase[0] > paraphrase[1], "{paraphrase:?}");
+        // An identifier beside a text that is a little nearer.
+        let identifier = relevance(&[scores(6.0, 0.2), scores(0.0, 0.3)], 11.0);
+        assert!(identifier[0] > identifier[1], "{identifier:?}");
+    }
+
+    #[test]
+    fn a_thread_lifts_what_stands_in_it() {
+        let at = |position, bm25| Scores { place: Some((0, position)), ..scores(bm25, 0.2) };
+        let elsewhere = Scores { place: Some((1, 0)), ..scores(1.0, 0.2) };
+        let found = fuse(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &Weights::default(), usize::MAX);
+        assert!(found[1].relevance > found[2].relevance);
+        assert!(found[1].context > found[2].context);
+        let none = Weights::default().without("neighbours").and_then(|weights| weights.without("threads")).unwrap();
+        let apart = fuse(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &none, usize::MAX);
+        assert!((apart[1].relevance - apart[2].relevance).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_good_fact_does_not_drown_in_a_thread() {
+        let fact = scores(4.0, 0.7);
+        let chatter = |position| Scores { place: Some((0, position)), ..scores(2.0, 0.4) };
+        let found = fuse(&[fact, chatter(0), chatter(1), chatter(2)], &[3.0], 8.0, &Weights::default(), usize::MAX);
+        assert!(found[1..].iter().all(|chatter| chatter.relevance < found[0].relevance), "{found:?}");
+    }
+
+    #[test]
+    fn each_signal_counts_and_can_be_switched_off() {
+        let with = |fits| Scores { signals: fits, ..scores(1.0, 0.3) };
+        let rows = [
+            ("speakers", Fits { speaker: true, ..Fits::default() }),
+            ("dates", Fits { date: true, ..Fits::default() }),
+            ("times", Fits { time: true, ..Fits::default() }),
+        ];
+        for (step, fits) in rows {
+            let candidates = [with(fits), with(Fits::default())];
+            let found = fuse(&candidates, &[], 2.0, &Weights::default(), usize::MAX);
+            assert!(found[0].relevance > found[1].relevance, "{step}");
+            let off = fuse(&candidates, &[], 2.0, &Weights::default().without(step).unwrap(), usize::MAX);
+            assert!((off[0].relevance - off[1].relevance).abs() < 1e-9, "{step}");
+        }
+        assert!(Weights::STEPS.iter().all(|step| Weights::default().without(step).is_some()));
+        assert_eq!(Weights::default().without("everything"), None);
+    }
+
+    #[test]
+    fn the_scale_begins_where_any_question_finds_something() {
+        let candidates = [8.0, 6.0, 5.0, 4.0].map(|bm25| Scores { bm25, ..Scores::default() });
+        let relevance = |depth| {
+            let weights = Weights { contrast: 1.0, ..Weights::default() };
+            let fused = fuse(&candidates, &[], 16.0, &weights, depth);
+            fused.iter().map(|fused| fused.relevance).collect::<Vec<_>>()
+        };
+        assert_eq!(relevance(usize::MAX), [1.0, 0.75, 0.625, 0.5]);
+        assert_eq!(relevance(3), [1.0, 0.5, 0.25, 0.0]);
+        assert_eq!(relevance(2), [1.0, 1.0 / 3.0, 0.0, 0.0]);
+        assert_eq!(relevance(0), [1.0; 4]);
     }
 
     #[test]
@@ -98,9 +403,13 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn relevance_is_a_share(bm25 in proptest::collection::vec(0.0f32..50.0, 0..20)) {
-            let candidates: Vec<_> = bm25.iter().map(|&bm25| Scores { bm25, cosine: Some(bm25 / 25.0 - 1.0) }).collect();
-            for relevance in relevance(&candidates) {
-                proptest::prop_assert!((0.0..=1.0).contains(&relevance));
+            let candidates: Vec<_> = (0_u64..).zip(&bm25).map(|(position, &bm25)| Scores {
+                place: (position % 3 != 0).then_some((position as usize % 2, position)),
+                ..scores(bm25, bm25 / 25.0 - 1.0)
+            }).collect();
+            for fused in fuse(&candidates, &[1.0, 0.0], 60.0, &Weights::default(), usize::MAX) {
+                proptest::prop_assert!((0.0..=1.0).contains(&fused.relevance));
+                proptest::prop_assert!((0.0..=1.0).contains(&fused.words_weight));
             }
         }
     }

@@ -4,6 +4,9 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 pub mod analysis;
+pub mod dates;
+pub mod document;
 pub mod fusion;
 pub mod index;
 pub mod passages;
+pub mod query;

@@ -18,7 +18,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::catalog::{self, Catalog, is_modern};
@@ -32,6 +32,8 @@ const LIST_TTL_MS: u64 = 300_000;
 const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 /// Where a result says what else its reader should know: that a search was less than whole, say.
 const NOTICE_KEY: &str = "loci/notice";
+/// Why each result of a search is there, in the order of the results.
+const HITS_KEY: &str = "loci/hits";
 
 /// Maps a dialect to the protocol, for every revision. Cheap to clone.
 #[derive(Clone)]
@@ -244,6 +246,9 @@ impl ServerHandler for DialectHandler {
         let mut meta = if modern { stamp(dialect) } else { MetaObject::new() };
         if let Some(notice) = reply.notice.take() {
             meta.insert(NOTICE_KEY.to_owned(), json!(notice));
+        }
+        if !reply.explanations.is_empty() {
+            meta.insert(HITS_KEY.to_owned(), Value::Array(std::mem::take(&mut reply.explanations)));
         }
         let mut result = self.catalog().result(tool.name, reply, failed, modern);
         result.meta = (!meta.is_empty()).then_some(meta);

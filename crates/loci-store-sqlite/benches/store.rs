@@ -1,6 +1,6 @@
 //! Measures the store on the disk of a folder: `cargo bench -p loci-store-sqlite --bench store --
-//! [FOLDER [PART]]` (default: the folder for temporary files; choose one on a real disk). Parts are
-//! `writes`, `searches` and `waits`; without one, all are measured.
+//! [FOLDER [PART [MEMORIES]]]` (default: the folder for temporary files; choose one on a real disk). Parts are
+//! `writes`, `bulk`, `searches` and `waits`; without one, all are measured.
 //!
 //! Disks differ and share their time with others, so read the ratios: each commit rate stands
 //! beside that of the bare device in the same run.
@@ -12,12 +12,13 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use loci_core::{
     AuditEntry, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Filter, Memory, MemoryId, ModelId, Passage,
-    QueryVector, Space, Store, Superseded, Sweep, Term, Timestamp,
+    QueryVector, Space, Store, Superseded, Sweep, Term, Thread, Timestamp,
 };
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::contract::{filter, memory, put, reader, sweep_of_expired};
@@ -25,7 +26,10 @@ use loci_testkit::{Random, quantise};
 
 const COMMITS: usize = 2_000;
 const WRITERS: usize = 16;
-const MEMORIES: usize = 10_000;
+const BULK: usize = 20_000;
+const BULK_COMMITS: [usize; 2] = [100, 2_000];
+const MEMORIES: [usize; 2] = [10_000, 100_000];
+const THREAD_LENGTH: u64 = 20;
 const SEARCHES: usize = 500;
 const SWEPT: usize = 5_000;
 const SWEEP_BATCHES: [usize; 2] = [64, 256];
@@ -43,14 +47,23 @@ fn main() {
     let mut arguments = std::env::args_os().skip(1).filter(|argument| argument != "--bench");
     let parent = arguments.next().map_or_else(std::env::temp_dir, PathBuf::from);
     let part = arguments.next();
+    if part.as_ref().is_some_and(|part| part == FIRST_RESULT) {
+        return first_result(&parent);
+    }
+    let memories = arguments.next().map(|number| number.to_str().unwrap().parse().unwrap());
     let is_chosen = |name: &str| part.as_ref().is_none_or(|part| part == name);
     let folder = tempfile::tempdir_in(parent).unwrap();
     let mut random = Random::new(1);
     if is_chosen("writes") {
         writes(folder.path(), &mut random);
     }
+    if is_chosen("bulk") {
+        bulk(folder.path(), &mut random);
+    }
     if is_chosen("searches") {
-        searches(&folder.path().join("search"), &mut random);
+        for memories in memories.map_or(MEMORIES.to_vec(), |memories| vec![memories]) {
+            searches(&folder.path().join(memories.to_string()), memories, &mut random);
+        }
     }
     if is_chosen("waits") {
         waits(folder.path(), &mut random);
@@ -206,47 +219,110 @@ fn fill(store: &SqliteStore, memories: usize, expires_at: Option<Timestamp>, ran
     content_bytes
 }
 
-fn searches(folder: &Path, random: &mut Random) {
+/// Many memories that wait for their vectors, in large commits; and what a search then has to catch up
+/// with.
+fn bulk(folder: &Path, random: &mut Random) {
+    for per_commit in BULK_COMMITS {
+        let store = SqliteStore::open(&folder.join(format!("bulk{per_commit}")), Options::default()).unwrap();
+        query(&store, &filter(), false, random);
+        let mut batches = Vec::new();
+        for block in 0..BULK / per_commit {
+            let mut changes = Vec::new();
+            for number in 0..per_commit {
+                let (memory, passage) = example(&format!("{block:04}-{number:04}"), random);
+                changes.extend(put(&memory, vec![Passage { vector: None, ..passage }]).changes);
+            }
+            batches.push(Batch { space: Space::default(), changes });
+        }
+        let start = Instant::now();
+        for batch in batches {
+            store.commit(batch).unwrap();
+        }
+        let rate = BULK as f64 / start.elapsed().as_secs_f64();
+        report(&format!("bulk, {per_commit} in a commit: memories per second"), format!("{rate:.0}"));
+        let start = Instant::now();
+        query(&store, &filter(), false, random);
+        report(&format!("  the search after {BULK}: ms"), milliseconds(start.elapsed()));
+    }
+}
+
+fn searches(folder: &Path, memories: usize, random: &mut Random) {
     let store = SqliteStore::open(folder, Options::default()).unwrap();
     let start = Instant::now();
-    let content_bytes = fill(&store, MEMORIES, None, random);
-    report("bulk: memories per second", format!("{:.0}", MEMORIES as f64 / start.elapsed().as_secs_f64()));
+    let content_bytes = fill(&store, memories, None, random);
+    let rate = memories as f64 / start.elapsed().as_secs_f64();
+    report(&format!("{memories} memories with vectors: per second"), format!("{rate:.0}"));
     drop(store);
-    let start = Instant::now();
+    for _ in 0..3 {
+        let this = std::env::current_exe().unwrap();
+        let start = Instant::now();
+        let child = Command::new(this).arg(folder).arg(FIRST_RESULT).output().unwrap();
+        let line = String::from_utf8(child.stdout).unwrap();
+        report("process start to its end, with one search: ms", milliseconds(start.elapsed()));
+        report("  of that: open / search ms, processor ms, resident MB", line.trim());
+    }
     let store = SqliteStore::open(folder, Options::default()).unwrap();
-    report("open: ms", milliseconds(start.elapsed()));
-    let start = Instant::now();
-    query(&store, &filter(), random);
-    report("first search, with the load of 10,000 passages: ms", milliseconds(start.elapsed()));
+    query(&store, &filter(), false, random);
     let narrow =
         Filter { reader: reader(Some("ann")), superseded: Superseded::Hide, tags: vec!["even".to_owned()], ..filter() };
-    for (what, filter) in [("everything", filter()), ("a reader's, by tag", narrow)] {
+    let rows = [
+        ("everything", filter(), false),
+        ("everything, with context", filter(), true),
+        ("a reader's, by tag", narrow.clone(), false),
+        ("a reader's, by tag, with context", narrow, true),
+    ];
+    for (what, filter, with_context) in rows {
         let before = cpu_ticks();
-        let times = timed(SEARCHES, || query(&store, &filter, random));
+        let times = timed(SEARCHES, || query(&store, &filter, with_context, random));
         let line = format!("{:.3} / {:.3}", percentile(&times, 50), percentile(&times, 95));
-        report(&format!("search of {what}, vector and 6 terms, p50 / p95 ms"), line);
+        report(&format!("search of {what}, p50 / p95 ms"), line);
         let cpu = (cpu_ticks() - before) as f64 * 10.0 / SEARCHES as f64;
         report("  processor time of the whole process, mean ms", format!("{cpu:.3}"));
     }
+    let (memory, passage) = example("one more", random);
+    store.commit(put(&memory, vec![passage])).unwrap();
+    let start = Instant::now();
+    query(&store, &filter(), false, random);
+    report("search after one write, ms", milliseconds(start.elapsed()));
     let size = store.size().unwrap();
     report("index: bytes per passage", size.index_bytes / size.passages);
     report("disk: bytes per memory beyond its text", (size.disk_bytes - content_bytes as u64) / size.memories);
 }
 
-fn query(store: &SqliteStore, filter: &Filter, random: &mut Random) {
+/// The part that a process of its own does: to open a store and to search it once.
+const FIRST_RESULT: &str = "first-result";
+
+fn first_result(folder: &Path) {
+    let start = Instant::now();
+    let store = SqliteStore::open(folder, Options::default()).unwrap();
+    let opened = start.elapsed();
+    let start = Instant::now();
+    query(&store, &filter(), false, &mut Random::new(1));
+    let searched = start.elapsed();
+    let (opened, searched) = (milliseconds(opened), milliseconds(searched));
+    println!("{opened} / {searched}, {}, {}", cpu_ticks() * 10, resident_megabytes());
+}
+
+/// Six words and a vector.
+fn query(store: &SqliteStore, filter: &Filter, with_context: bool, random: &mut Random) {
     let mut terms: Vec<String> = (0..6).map(|_| word(random)).collect();
     terms.sort();
     terms.dedup();
     let vector = QueryVector { model: ModelId::new("speed"), values: unit_vector(random) };
-    let found = store.candidates(&CandidateQuery { filter, terms: &terms, vector: Some(&vector), limit: 100 }).unwrap();
-    assert!(!found.hits.is_empty());
+    let query =
+        CandidateQuery { terms: &terms, vector: Some(&vector), with_context, ..CandidateQuery::of(filter, 100) };
+    let found = store.candidates(&query).unwrap();
+    assert_eq!(found.hits.is_empty(), found.passages == 0);
 }
 
 /// A memory of about 40 words.
 fn example(id: &str, random: &mut Random) -> (Memory, Passage) {
     let (content, passage) = text(40, random);
     let tags = vec![if random.chance(50) { "even" } else { "odd" }.to_owned()];
-    (Memory { content, tags, ..memory(id) }, passage)
+    let number: String = id.chars().filter(char::is_ascii_digit).collect();
+    let number = number.parse::<u64>().unwrap_or(0);
+    let thread = Thread { name: format!("talk {}", number / THREAD_LENGTH), position: number % THREAD_LENGTH };
+    (Memory { content, tags, thread: Some(thread), ..memory(id) }, passage)
 }
 
 /// A text of that many words, in a vocabulary in which some words are far more common, and its only
@@ -309,4 +385,11 @@ fn cpu_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default();
     fields.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
+/// Megabytes of this process that are in memory.
+fn resident_megabytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok()).map_or(0, |kilobytes| kilobytes / 1_024)
 }

@@ -72,7 +72,7 @@ pub(crate) fn nearest(
                 decode_vector(row.get_ref(5)?.as_blob().map_err(|_| damaged())?, &mut values);
                 compared.set(0, row.get::<_, f64>(4)? as f32, &values);
                 // Quantisation may leave a vector a little longer than one.
-                compared.exact(&vector.values, 0).map(|cosine| cosine.min(1.0))
+                compared.cosine(&vector.values, 0).map(|cosine| cosine.min(1.0))
             }
             _ => None,
         };

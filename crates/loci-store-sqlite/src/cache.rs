@@ -3,18 +3,16 @@
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-use loci_core::{Error, ModelId};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use loci_core::Error;
+use rusqlite::Connection;
 
-use crate::codec::{decode_terms, decode_vector};
 use crate::connection::Database;
-use crate::failure::{Failure, Result, damaged};
-use crate::index::{Index, StoredPassage, StoredVector};
-use crate::read::{self, POSITION_BITS};
-use crate::row::{COLUMNS, NEXT_COLUMN, read_memory};
+use crate::failure::Result;
+use crate::index::Index;
+use crate::load::{PASSAGE_COLUMNS, Passages, load, models};
+use crate::read;
+use crate::row::{STORED_COLUMNS, read_stored};
 use crate::write::passage_keys;
-
-const PASSAGE_COLUMNS: &str = "row, terms, model, scale, vector";
 
 /// The index, loaded by the first search.
 #[derive(Debug)]
@@ -80,6 +78,8 @@ impl Cache {
                 apply(&snapshot, &mut index, &rows)?;
             } else {
                 let start = Instant::now();
+                // First the old one goes, so that there are never two.
+                *index = Index::default();
                 *index = load(&snapshot)?;
                 tracing::debug!(milliseconds = start.elapsed().as_millis(), bytes = index.bytes(), "loaded the index");
             }
@@ -112,30 +112,12 @@ fn changed_since(connection: &Connection, known: i64, newest: i64) -> Result<Opt
     Ok(Some(rows.collect::<rusqlite::Result<_>>()?))
 }
 
-/// Reads everything, each table once and in the order in which it lies on the disk.
-fn load(connection: &Connection) -> Result<Index> {
-    let mut index = Index::default();
-    add_models(connection, &mut index)?;
-    let sql = format!("SELECT {COLUMNS}, m.row FROM memory AS m WHERE m.deleted_at IS NULL ORDER BY m.row");
-    let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        index.insert(row.get(NEXT_COLUMN)?, &read_memory(row)?);
-    }
-    let mut statement = connection.prepare(&format!("SELECT {PASSAGE_COLUMNS} FROM passage ORDER BY row"))?;
-    let mut rows = statement.query([])?;
-    let mut values = Vec::new();
-    while let Some(row) = rows.next()? {
-        add_passage(&mut index, row, &mut values)?;
-    }
-    index.shrink();
-    Ok(index)
-}
-
 /// Reads the memories of these rows again.
 fn apply(connection: &Connection, index: &mut Index, changed: &[i64]) -> Result<()> {
-    add_models(connection, index)?;
-    let memory = format!("SELECT {COLUMNS} FROM memory AS m WHERE m.row = ?1 AND m.deleted_at IS NULL");
+    for (row, id) in models(connection)? {
+        index.add_model(row, id);
+    }
+    let memory = format!("SELECT {STORED_COLUMNS} FROM memory AS m WHERE m.row = ?1 AND m.deleted_at IS NULL");
     let mut memory = connection.prepare_cached(&memory)?;
     let passages = format!("SELECT {PASSAGE_COLUMNS} FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row");
     let mut passages = connection.prepare_cached(&passages)?;
@@ -143,41 +125,17 @@ fn apply(connection: &Connection, index: &mut Index, changed: &[i64]) -> Result<
     for row in changed {
         index.remove(*row);
     }
-    let mut values = Vec::new();
     for row in changed {
-        let found = memory.query_row(params![row], |columns| Ok(read_memory(columns))).optional()?;
-        let Some(found) = found else { continue };
-        index.insert(*row, &found?);
+        let mut rows = memory.query([row])?;
+        let Some(columns) = rows.next()? else { continue };
+        index.insert(*row, &read_stored(columns)?);
         let mut rows = passages.query(passage_keys(*row))?;
+        let mut found = Passages::default();
         while let Some(columns) = rows.next()? {
-            add_passage(index, columns, &mut values)?;
+            found.push(columns)?;
         }
+        found.each(|row, passage| index.add_passage(row, passage))?;
     }
-    Ok(())
-}
-
-fn add_models(connection: &Connection, index: &mut Index) -> Result<()> {
-    let mut statement = connection.prepare_cached("SELECT row, fingerprint FROM model ORDER BY row")?;
-    let models = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
-    for model in models {
-        let (row, fingerprint) = model?;
-        index.add_model(row, ModelId::new(fingerprint));
-    }
-    Ok(())
-}
-
-fn add_passage(index: &mut Index, row: &Row<'_>, values: &mut Vec<i8>) -> Result<()> {
-    let wrong_type = |_| Failure::Refused(damaged());
-    let key: i64 = row.get(0)?;
-    let terms = decode_terms(row.get_ref(1)?.as_blob().map_err(wrong_type)?)?;
-    let model: Option<i64> = row.get(2)?;
-    let vector = match model {
-        Some(model) => {
-            decode_vector(row.get_ref(4)?.as_blob().map_err(wrong_type)?, values);
-            Some(StoredVector { model, scale: row.get::<_, f64>(3)? as f32, values })
-        }
-        None => None,
-    };
-    index.add_passage(key >> POSITION_BITS, StoredPassage { terms, vector });
+    index.settle();
     Ok(())
 }

@@ -71,7 +71,8 @@ pub(crate) fn encode_names(names: &[String]) -> String {
 
 /// The names in a JSON array.
 pub(crate) fn decode_names(json: &str) -> Result<Vec<String>, Error> {
-    serde_json::from_str(json).map_err(|_| damaged())
+    // Most have none, and a whole index is read.
+    if json == "[]" { Ok(Vec::new()) } else { serde_json::from_str(json).map_err(|_| damaged()) }
 }
 
 /// Links as a JSON array of target, relation and similarity.

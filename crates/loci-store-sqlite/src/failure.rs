@@ -75,6 +75,11 @@ pub(crate) fn damaged() -> Error {
     )
 }
 
+/// Another process brought the database to a version that this one must not write.
+pub(crate) fn upgraded() -> Error {
+    Error::unavailable("a newer loci has upgraded this database; start this one again, in the newer version")
+}
+
 /// The schema fixes the type of every column, so a value of another one is damage too.
 fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};

@@ -21,11 +21,13 @@ mod filter_sql;
 mod folder;
 mod index;
 mod jobs;
+mod load;
 mod mounts;
 mod open;
 #[cfg(test)]
 mod plans;
 mod read;
+mod reanalysis;
 mod remove;
 mod row;
 mod schema;

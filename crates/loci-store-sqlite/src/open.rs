@@ -13,7 +13,8 @@ use rusqlite::backup::Backup;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::connection::Database;
-use crate::{folder, schema};
+use crate::failure::Failure;
+use crate::{folder, reanalysis, schema};
 
 const DATABASE: &str = "loci.db";
 const LOCK: &str = "loci.lock";
@@ -41,6 +42,15 @@ pub enum OpenError {
         /// The database file.
         database: PathBuf,
         /// The version of its schema.
+        found: i64,
+        /// The newest version that this build knows.
+        known: i64,
+    },
+    /// A newer loci analysed the texts in the database.
+    NewerAnalysis {
+        /// The database file.
+        database: PathBuf,
+        /// The version of the analysis.
         found: i64,
         /// The newest version that this build knows.
         known: i64,
@@ -102,6 +112,12 @@ impl fmt::Display for OpenError {
                 formatter,
                 "{} was written by a newer loci (schema {found}; this one knows {known}): update loci, or choose \
                  another folder with --data",
+                database.display()
+            ),
+            OpenError::NewerAnalysis { database, found, known } => write!(
+                formatter,
+                "the texts in {} were analysed by a newer loci (analysis {found}; this one knows {known}), so that \
+                 this one would not find them: update loci, or choose another folder with --data",
                 database.display()
             ),
             OpenError::ReadOnly { path } => write!(
@@ -185,7 +201,8 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Connect
     let database = Database { path: folder.join(DATABASE), busy_timeout: options.busy_timeout };
     if database.path.exists() {
         let connection = connect(&database)?;
-        if version(&connection, &database)? == schema::VERSION {
+        let found = version(&connection, &database)?;
+        if found == schema::VERSION && analysis(&connection, &database, found)? == reanalysis::VERSION {
             keep_log(&connection, &database)?;
             return Ok((database, connection));
         }
@@ -218,6 +235,20 @@ fn version(connection: &Connection, database: &Database) -> Result<i64, OpenErro
     Ok(found)
 }
 
+/// The version of the analysis that the terms were made with, 0 if none is noted; an error if this
+/// build would search for other terms than are there.
+fn analysis(connection: &Connection, database: &Database, schema: i64) -> Result<i64, OpenError> {
+    if schema < reanalysis::NOTED_SINCE {
+        return Ok(0);
+    }
+    let failed = |error: rusqlite::Error| OpenError::from_database(&error, &database.path);
+    let (found, known) = (reanalysis::version(connection).map_err(failed)?, reanalysis::VERSION);
+    if found > known {
+        return Err(OpenError::NewerAnalysis { database: database.path.clone(), found, known });
+    }
+    Ok(found)
+}
+
 /// Puts the write-ahead log on, which stays on in the file; a restored copy may have it off.
 fn keep_log(connection: &Connection, database: &Database) -> Result<(), OpenError> {
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, &database.path);
@@ -244,17 +275,25 @@ fn make_current(
         .map_err(|error| OpenError::from_io(&error, &database.path))?;
     let mut connection = connect(database)?;
     let found = version(&connection, database)?;
+    let has_terms_of_old = analysis(&connection, database, found)? < reanalysis::VERSION;
     keep_log(&connection, database)?;
+    // A renewal that is cut off comes again: the backup from before the first attempt is the one to keep.
+    let target = format!("to-v{latest}.{}", reanalysis::VERSION);
+    if found > 0 && (found < latest || has_terms_of_old && !has_backup(folder, &target)) {
+        back_up(folder, database, &connection, &format!("v{found}-{target}"))?;
+    }
     if found < latest {
-        if found > 0 {
-            back_up(folder, database, &connection, found)?;
-        }
         schema::migrate(&mut connection, migrations).map_err(|error| upgrade_error(&error, database))?;
         if found == 0 {
             tracing::info!(schema = latest, "made the database");
         } else {
             tracing::info!(from = found, to = latest, "upgraded the database");
         }
+    }
+    // In a transaction of its own: if it is cut off, the database says that it is still to be done.
+    if has_terms_of_old && latest >= reanalysis::NOTED_SINCE {
+        let passages = reanalysis::renew(&mut connection).map_err(|failure| reanalysis_error(failure, database))?;
+        tracing::info!(passages, analysis = reanalysis::VERSION, "analysed the texts anew");
     }
     Ok(connection)
 }
@@ -274,9 +313,16 @@ fn wait_for(lock: &std::fs::File, limit: Duration, path: &Path) -> Result<(), Op
     }
 }
 
+/// Whether there is a backup from before the upgrade to these versions.
+fn has_backup(folder: &Path, target: &str) -> bool {
+    let Ok(mut files) = std::fs::read_dir(folder.join(BACKUPS)) else { return false };
+    let target = format!("-{target}-");
+    files.any(|file| file.is_ok_and(|file| file.file_name().to_string_lossy().contains(&target)))
+}
+
 /// Copies the database as it is into the folder of backups. The copy has its final name only when
 /// it is whole and on the disk.
-fn back_up(folder: &Path, database: &Database, connection: &Connection, version: i64) -> Result<(), OpenError> {
+fn back_up(folder: &Path, database: &Database, connection: &Connection, versions: &str) -> Result<(), OpenError> {
     let backups = folder.join(BACKUPS);
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, &backups);
     let io_failed = |error: io::Error| OpenError::from_io(&error, &backups);
@@ -292,10 +338,18 @@ fn back_up(folder: &Path, database: &Database, connection: &Connection, version:
         backup.run_to_completion(i32::MAX, Duration::from_millis(10), None).map_err(failed)?;
     }
     file.sync_all().map_err(io_failed)?;
-    let backup = backups.join(format!("loci-v{version}-{now}.db"));
+    let backup = backups.join(format!("loci-{versions}-{now}.db"));
     std::fs::rename(&unfinished, &backup).and_then(|()| folder::flush(&backups)).map_err(io_failed)?;
     tracing::info!(backup = %backup.display(), of = %database.path.display(), "backed up before the upgrade");
     Ok(())
+}
+
+fn reanalysis_error(failure: Failure, database: &Database) -> OpenError {
+    let path = &database.path;
+    match failure {
+        Failure::Database(error) => OpenError::from_database(&error, path),
+        Failure::Refused(error) => OpenError::Io { path: path.clone(), problem: error.message },
+    }
 }
 
 fn upgrade_error(error: &refinery::Error, database: &Database) -> OpenError {
@@ -307,164 +361,4 @@ fn upgrade_error(error: &refinery::Error, database: &Database) -> OpenError {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use loci_core::{
-        CandidateQuery, Delivery, Memory, MemoryId, ModelId, Page, Place, QueryVector, Store, Timestamp, TokenStore,
-        Visibility,
-    };
-    use loci_testkit::contract::{filter, memory, passage, put};
-
-    use super::*;
-    use crate::SqliteStore;
-
-    /// A folder with a store of one memory, of this build's schema.
-    fn folder_with_a_memory() -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-        store.commit(put(&memory("kept"), vec![passage("word")])).unwrap();
-        folder
-    }
-
-    /// Opens the folder as the next version would.
-    fn upgrade(folder: &Path, sql: &str) -> Result<Connection, OpenError> {
-        let database = Database { path: folder.join(DATABASE), busy_timeout: Duration::from_secs(1) };
-        let mut migrations = schema::migrations().unwrap();
-        let next = schema::VERSION + 1;
-        migrations.push(Migration::unapplied(&format!("V{next}__next"), sql).unwrap());
-        make_current(folder, &database, &migrations, next)
-    }
-
-    /// The only backup, which is of that version.
-    fn the_backup(folder: &Path, version: i64) -> PathBuf {
-        let files = fs::read_dir(folder.join(BACKUPS)).unwrap();
-        let files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
-        let [backup] = <[PathBuf; 1]>::try_from(files).unwrap();
-        let name = backup.file_name().unwrap().to_str().unwrap();
-        assert!(name.starts_with(&format!("loci-v{version}-")), "{name}");
-        backup
-    }
-
-    /// Two memories as version 1 wrote them: one with every column, one with as little as can be.
-    const V1_DATA: &str = "
-        INSERT INTO memory VALUES
-            (1, 'main', 'full', 'project', 'rules', 'rule', '[\"a\"]', 0.7, 'bootstrap', 'ann', 'private', 'gone',
-                2000000000, 7, 8, 3),
-            (2, 'main', 'bare', NULL, 'fact', 'fact', '[]', 0.5, 'on_demand', NULL, 'common', NULL, NULL, 9, 9, 1);
-        INSERT INTO content VALUES (1, 'first words'), (2, 'second');
-        INSERT INTO model VALUES (1, 'test');
-        INSERT INTO passage VALUES
-            ((1 << 20), 0, 5, x'01056669727374', 1, 0.0078125, x'8100'),
-            ((1 << 20) + 1, 6, 11, x'0105776f726473', 1, 0.0078125, x'0081'),
-            ((2 << 20), 0, 6, x'01067365636f6e64', NULL, NULL, NULL);
-        INSERT INTO change VALUES (1, 1), (2, 2), (3, 1);
-        INSERT INTO token VALUES ('laptop', zeroblob(32), 'main', 'ann', 'read', 5, NULL, NULL);";
-
-    #[test]
-    fn a_database_of_version_1_answers_as_before() {
-        let folder = tempfile::tempdir().unwrap();
-        let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
-        let v1 = schema::migrations().unwrap().into_iter().take(1).collect::<Vec<_>>();
-        make_current(folder.path(), &database, &v1, 1).unwrap().execute_batch(V1_DATA).unwrap();
-        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-
-        let moment = Timestamp::from_microseconds;
-        let bare =
-            Memory { content: "second".to_owned(), created_at: moment(9), updated_at: moment(9), ..memory("bare") };
-        let full = Memory {
-            content: "first words".to_owned(),
-            place: Place { collection: Some("project".to_owned()), section: "rules".to_owned() },
-            kind: "rule".to_owned(),
-            tags: vec!["a".to_owned()],
-            weight: 0.7,
-            delivery: Delivery::Bootstrap,
-            owner: Some("ann".to_owned()),
-            visibility: Visibility::Private,
-            supersedes: Some(MemoryId::new("gone")),
-            expires_at: Some(moment(2_000_000_000)),
-            created_at: moment(7),
-            updated_at: moment(8),
-            revision: 3,
-            ..memory("full")
-        };
-        assert_eq!(store.list(&filter(), Page { offset: 0, limit: 10 }), Ok(vec![bare.clone(), full.clone()]));
-        let vector = QueryVector { model: ModelId::new("test"), values: vec![0.0, 1.0] };
-        let (filter, terms) = (filter(), ["second".to_owned()]);
-        let query = CandidateQuery { filter: &filter, terms: &terms, vector: Some(&vector), limit: 10 };
-        let found = store.candidates(&query).unwrap();
-        let mut hits: Vec<_> = found.hits.iter().map(|hit| (hit.id.as_str(), hit.cosine, hit.bm25 > 0.0)).collect();
-        hits.sort_by_key(|(id, ..)| *id);
-        assert_eq!(hits, [("bare", None, true), ("full", Some(0.0), false)]);
-        assert_eq!(store.version(), Ok(3));
-        assert_eq!(store.tokens().unwrap().len(), 1);
-        assert_eq!(store.without_vector(&vector.model, 10).unwrap(), [(bare.space.clone(), bare.id.clone())]);
-        assert_eq!(store.integrity_check(), Ok(Vec::new()));
-
-        assert_eq!(store.soft_delete(&filter, Some(&full.id), moment(10), 1), Ok(1));
-        assert_eq!(store.list(&filter, Page { offset: 0, limit: 10 }), Ok(vec![bare]));
-        the_backup(folder.path(), 1);
-    }
-
-    #[test]
-    fn an_older_schema_is_upgraded_after_a_backup() {
-        let folder = folder_with_a_memory();
-        let sql = format!("ALTER TABLE memory ADD COLUMN added TEXT; PRAGMA user_version = {};", schema::VERSION + 1);
-        let connection = upgrade(folder.path(), &sql).unwrap();
-        let ids: String =
-            connection.query_row("SELECT id FROM memory WHERE added IS NULL", [], |row| row.get(0)).unwrap();
-        assert_eq!(ids, "kept");
-        drop(connection);
-        let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
-        assert!(
-            matches!(refused, OpenError::Newer { found, known: schema::VERSION, .. } if found == schema::VERSION + 1),
-            "{refused}"
-        );
-        let backup = the_backup(folder.path(), schema::VERSION);
-        let restored = tempfile::tempdir().unwrap();
-        fs::copy(backup, restored.path().join(DATABASE)).unwrap();
-        let restored = SqliteStore::open(restored.path(), Options::default()).unwrap();
-        let kept = memory("kept");
-        assert_eq!(restored.get(&kept.space, &kept.id), Ok(Some(kept)));
-    }
-
-    #[test]
-    fn an_upgrade_that_fails_leaves_the_database_as_it_was() {
-        let folder = folder_with_a_memory();
-        let refused = upgrade(folder.path(), "DROP TABLE content; SELECT nonsense;").unwrap_err();
-        assert!(matches!(refused, OpenError::Upgrade { .. }), "{refused}");
-        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-        let kept = memory("kept");
-        assert_eq!(store.get(&kept.space, &kept.id), Ok(Some(kept)));
-        assert_eq!(store.integrity_check(), Ok(Vec::new()));
-    }
-
-    #[test]
-    fn a_creation_that_was_cut_off_is_completed() {
-        let folder = tempfile::tempdir().unwrap();
-        let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
-        connection.execute_batch("CREATE TABLE refinery_schema_history (version int4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255))").unwrap();
-        drop(connection);
-        SqliteStore::open(folder.path(), Options::default()).unwrap();
-    }
-
-    #[test]
-    fn every_refusal_says_what_to_do() {
-        let path = PathBuf::from("here");
-        let refusals = [
-            OpenError::Newer { database: path.clone(), found: 2, known: 1 },
-            OpenError::ReadOnly { path: path.clone() },
-            OpenError::NetworkFileSystem { folder: path.clone(), kind: "nfs4".to_owned() },
-            OpenError::NotOwner { folder: path.clone(), uid: 7 },
-            OpenError::NotADatabase { database: path.clone() },
-            OpenError::Full { path: path.clone() },
-            OpenError::Busy { path: path.clone() },
-            OpenError::Upgrade { database: path.clone(), problem: "x".to_owned() },
-            OpenError::Io { path, problem: "x".to_owned() },
-        ];
-        for refusal in refusals {
-            let text = Error::from(refusal).message;
-            assert!(text.contains("here") && text.contains(": "), "{text}");
-        }
-    }
-}
+mod tests;

@@ -162,7 +162,12 @@ pub(crate) fn vectors(connection: &Connection, space: &Space, id: &MemoryId, mod
     Ok(vectors)
 }
 
-pub(crate) fn without_vector(connection: &Connection, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
+pub(crate) fn pending_embeddings(connection: &Connection, model: &ModelId) -> Result<u64> {
+    Ok(rows_without_vector(connection, model, usize::MAX)?.len() as u64)
+}
+
+/// The rows of memories that have a passage without a vector of the model.
+fn rows_without_vector(connection: &Connection, model: &ModelId, limit: usize) -> Result<BTreeSet<i64>> {
     let model: Option<i64> = connection
         .prepare_cached("SELECT row FROM model WHERE fingerprint = ?1")?
         .query_row([model.as_str()], |row| row.get(0))
@@ -183,6 +188,11 @@ pub(crate) fn without_vector(connection: &Connection, model: &ModelId, limit: us
             rows.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
         }
     }
+    Ok(rows)
+}
+
+pub(crate) fn without_vector(connection: &Connection, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
+    let rows = rows_without_vector(connection, model, limit)?;
     let mut statement = connection.prepare_cached("SELECT space, id FROM memory WHERE row = ?1")?;
     let mut named = Vec::new();
     for row in rows.into_iter().take(limit) {

@@ -7,6 +7,7 @@ use rusqlite::Row;
 
 use crate::codec::{decode_links, decode_names};
 use crate::failure::{Result, damaged};
+use crate::index::StoredMemory;
 
 /// The columns of `memory AS m` that [`read_memory`] reads, in its order.
 pub(crate) const COLUMNS: &str = "m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, m.delivery, \
@@ -23,9 +24,45 @@ pub(crate) const FURTHER_COLUMNS: &str =
 /// The first column after those.
 pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + 8;
 
-/// What an index needs of the record in the row: the fields that have a column of [`COLUMNS`].
-pub(crate) fn read_memory(row: &Row<'_>) -> Result<Memory> {
-    let name = |column| -> Result<&str> { row.get_ref(column)?.as_str().map_err(|_| damaged().into()) };
+/// The columns of `memory AS m` that [`read_stored`] reads, in its order.
+pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.tags, m.weight, m.delivery, \
+     m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.tier, m.source, m.thread, \
+     m.position, (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes)";
+
+/// What the index needs of the memory in the row, borrowed from it.
+pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
+    let name = |column| text(row, column);
+    let optional =
+        |column| -> Result<Option<&str>> { row.get_ref(column)?.as_str_or_null().map_err(|_| damaged().into()) };
+    let position: Option<i64> = row.get(17)?;
+    Ok(StoredMemory {
+        space: name(1)?,
+        id: name(2)?,
+        collection: optional(3)?,
+        section: name(4)?,
+        tags: decode_names(name(5)?)?,
+        weight: row.get(6)?,
+        delivery: Delivery::from_name(name(7)?).ok_or_else(damaged)?,
+        owner: optional(8)?,
+        visibility: Visibility::from_name(name(9)?).ok_or_else(damaged)?,
+        supersedes: optional(10)?,
+        replaces: row.get(18)?,
+        expires_at: read_moment(row, 11)?,
+        created_at: read_moment(row, 12)?.ok_or_else(damaged)?,
+        updated_at: read_moment(row, 13)?.ok_or_else(damaged)?,
+        tier: Tier::from_name(name(14)?).ok_or_else(damaged)?,
+        source: optional(15)?,
+        thread: optional(16)?.zip(position.map(i64::cast_unsigned)),
+    })
+}
+
+fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str> {
+    row.get_ref(column)?.as_str().map_err(|_| damaged().into())
+}
+
+/// The fields of the record in the row that have a column of [`COLUMNS`].
+fn read_memory(row: &Row<'_>) -> Result<Memory> {
+    let name = |column| text(row, column);
     Ok(Memory {
         space: read_space(name(0)?)?,
         id: MemoryId::new(name(1)?),

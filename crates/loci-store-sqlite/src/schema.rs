@@ -8,9 +8,10 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 2] = [
+const MIGRATIONS: [(&str, &str); 3] = [
     ("V1__memories", include_str!("../migrations/V1__memories.sql")),
     ("V2__conversations", include_str!("../migrations/V2__conversations.sql")),
+    ("V3__analysis", include_str!("../migrations/V3__analysis.sql")),
 ];
 
 /// The version that this build reads and writes.

@@ -87,6 +87,10 @@ impl Store for SqliteStore {
         self.readers.read(|connection| read::without_vector(connection, model, limit))
     }
 
+    fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {
+        self.readers.read(|connection| read::pending_embeddings(connection, model))
+    }
+
     fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
         let chosen = remove::chosen(filter, id);
         let rows = self.readers.read(|connection| remove::deletable(connection, &chosen, limit))?;

@@ -117,7 +117,8 @@ fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>) -> R
     Ok(row.unwrap_or_else(|| connection.last_insert_rowid()))
 }
 
-fn insert_passages(connection: &Connection, row: i64, passages: &[Passage]) -> Result<()> {
+/// Writes the passages of a memory that has none.
+pub(crate) fn insert_passages(connection: &Connection, row: i64, passages: &[Passage]) -> Result<()> {
     if passages.len() > PASSAGES_MAX {
         return Err(Error::internal(format!("a memory may have at most {PASSAGES_MAX} passages")).into());
     }
@@ -169,7 +170,7 @@ pub(crate) fn delete(connection: &Connection, row: i64) -> Result<()> {
     log(connection, row)
 }
 
-fn delete_passages(connection: &Connection, row: i64) -> Result<()> {
+pub(crate) fn delete_passages(connection: &Connection, row: i64) -> Result<()> {
     connection.prepare_cached("DELETE FROM passage WHERE row BETWEEN ?1 AND ?2")?.execute(passage_keys(row))?;
     Ok(())
 }

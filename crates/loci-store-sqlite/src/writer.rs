@@ -1,6 +1,7 @@
 //! The one thread that writes: it puts everything that waits into one commit, hence one flush of
 //! the disk, and answers when that is done.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,7 +13,8 @@ use loci_core::Error;
 use rusqlite::Connection;
 
 use crate::connection::Database;
-use crate::failure::{Result, breaks_connection, describe};
+use crate::failure::{Result, breaks_connection, damaged, describe, upgraded};
+use crate::{reanalysis, schema};
 
 /// Pieces of work that may wait; further callers wait before they are let in.
 const QUEUE_MAX: usize = 1_024;
@@ -189,6 +191,7 @@ impl From<rusqlite::Error> for Stopped {
 
 fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), Stopped> {
     execute(connection, "BEGIN IMMEDIATE")?;
+    check_version(connection)?;
     for job in group {
         execute(connection, "SAVEPOINT job")?;
         if let Err(error) = job.work(connection) {
@@ -201,6 +204,23 @@ fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), S
         execute(connection, "RELEASE job")?;
     }
     Ok(execute(connection, "COMMIT")?)
+}
+
+/// Fails unless the database is still of the versions that it was opened in. Within the transaction they
+/// stay: an upgrade by another process comes before it or after it.
+fn check_version(connection: &Connection) -> Result<(), Stopped> {
+    let schema: i64 = connection.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?;
+    let newer = match schema.cmp(&schema::VERSION) {
+        // Only of this schema is it known where the version of the analysis is.
+        Equal => reanalysis::version(connection)?.cmp(&reanalysis::VERSION),
+        other => other,
+    };
+    let error = match newer {
+        Equal => return Ok(()),
+        Greater => upgraded(),
+        Less => damaged(),
+    };
+    Err(Stopped { error, breaks_connection: false })
 }
 
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {

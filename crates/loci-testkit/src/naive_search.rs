@@ -1,9 +1,23 @@
 //! Candidates, computed passage by passage in double precision.
+//!
+//! Where the words of [`CandidateQuery`] and [`Candidates`] leave a choice, this is what they mean:
+//! - The tops are taken among the memories whose passages have all required terms between them; with
+//!   such terms, a score of 0 is one. Statistics and numbers of passages know nothing of the rule.
+//! - A passage holds a required term, or has a mark, whatever its count. Only a count above 0 is an
+//!   occurrence: it scores, adds to a length and makes a document of the document frequency.
+//! - A thread is a space, an owner and a name; memories without an owner share one owner, nobody.
+//! - Neighbours belong to the tops alone, not to other neighbours. Distance is between positions,
+//!   whether or not memories stand there, and 0 for two memories at one position: each of them may
+//!   be a candidate, though the text of the thread has only one.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::slice;
 
-use loci_core::{Candidate, CandidateQuery, Candidates, MemoryId, Passage, QueryVector, Vector};
+use loci_core::{
+    Candidate, CandidateQuery, Candidates, MARKS_MAX, Memory, NEIGHBOUR_DISTANCE_MAX, Passage, QueryVector, Space,
+    ThreadPlace, Vector,
+};
 
 use crate::naive_store::{Record, State};
 
@@ -17,43 +31,74 @@ pub(crate) struct PassageScore {
     pub(crate) cosine: Option<f32>,
 }
 
-/// Every admitted memory with the scores of its passages.
-pub(crate) fn scores(state: &State, query: &CandidateQuery<'_>) -> HashMap<MemoryId, Vec<PassageScore>> {
+/// An admitted memory and how it scored.
+pub(crate) struct Scored<'a> {
+    pub(crate) memory: &'a Memory,
+    pub(crate) passages: Vec<PassageScore>,
+    /// Whether its passages have all required terms.
+    pub(crate) is_complete: bool,
+    /// What is said of it, but for its place in a thread.
+    pub(crate) candidate: Candidate,
+}
+
+/// Every admitted memory, scored, in the order of ids.
+pub(crate) fn scored<'a>(state: &'a State, query: &CandidateQuery<'_>) -> Vec<Scored<'a>> {
     let admitted = state.admitted(query.filter);
-    let passages: Vec<&Passage> = admitted.iter().flat_map(|record| &record.passages).collect();
-    let statistics = Statistics::of(&passages, query.terms);
+    let statistics = Statistics::of(&admitted, query.terms);
     let score = |passage: &Passage| PassageScore {
-        bm25: statistics.bm25(passage) as f32,
+        bm25: statistics.bm25(slice::from_ref(&passage)) as f32,
         cosine: query.vector.and_then(|vector| vector_cosine(vector, passage.vector.as_ref()?)),
     };
-    admitted.iter().map(|record| (record.memory.id.clone(), record.passages.iter().map(score).collect())).collect()
+    let scored = |record: &'a Record| {
+        let passages: Vec<_> = record.passages.iter().map(score).collect();
+        let is_held = |term: &String| record.passages.iter().any(|passage| has(passage, term));
+        Scored {
+            memory: &record.memory,
+            is_complete: query.required.iter().all(is_held),
+            candidate: candidate(record, &passages, query.marks),
+            passages,
+        }
+    };
+    admitted.into_iter().map(scored).collect()
 }
 
 pub(crate) fn candidates(state: &State, query: &CandidateQuery<'_>) -> Candidates {
-    let scores = scores(state, query);
-    let all = || scores.values().flatten();
-    let mut hits: Vec<Candidate> =
-        state.admitted(query.filter).into_iter().map(|record| candidate(record, &scores[&record.memory.id])).collect();
-    let by_words = best(&mut hits, query.limit, |hit| (hit.bm25 > 0.0).then_some(hit.bm25));
-    let by_meaning = best(&mut hits, query.limit, |hit| hit.cosine);
-    hits.retain(|hit| by_words.contains(&hit.id) || by_meaning.contains(&hit.id));
+    let scored = scored(state, query);
+    let by_words = best(&scored, query.limit, |candidate| by_words(query, candidate));
+    let by_meaning = best(&scored, query.limit, |candidate| candidate.cosine);
+    let is_hit = |memory: &Memory| {
+        let mut tops = by_words.iter().chain(&by_meaning);
+        tops.any(|top| top.id == memory.id || query.with_context && are_neighbours(top, memory))
+    };
+    let hits = scored.iter().filter(|scored| is_hit(scored.memory)).map(|scored| scored.candidate.clone());
+    let mut hits: Vec<Candidate> = hits.collect();
+    let threads = place_in_threads(state, query, &mut hits);
+    let passages = || scored.iter().flat_map(|scored| &scored.passages);
     Candidates {
         hits,
-        passages: all().count(),
-        passages_without_vector: query.vector.map_or(0, |_| all().filter(|score| score.cosine.is_none()).count()),
+        threads,
+        bm25_bound: Statistics::of(&state.admitted(query.filter), query.terms).bound() as f32,
+        passages: passages().count(),
+        passages_without_vector: query.vector.map_or(0, |_| passages().filter(|score| score.cosine.is_none()).count()),
     }
 }
 
-fn best(hits: &mut [Candidate], limit: usize, score: impl Fn(&Candidate) -> Option<f32>) -> Vec<MemoryId> {
-    let rank = |left: &Candidate, right: &Candidate| -> Ordering {
-        let (left_score, right_score) = (score(left), score(right));
-        right_score.partial_cmp(&left_score).unwrap_or(Ordering::Equal).then_with(|| left.id.cmp(&right.id))
-    };
-    hits.sort_by(rank);
-    hits.iter().filter(|hit| score(hit).is_some()).take(limit).map(|hit| hit.id.clone()).collect()
+/// The score by words, if it makes a candidate.
+pub(crate) fn by_words(query: &CandidateQuery<'_>, candidate: &Candidate) -> Option<f32> {
+    (candidate.bm25 > 0.0 || !query.required.is_empty()).then_some(candidate.bm25)
 }
 
-fn candidate(record: &Record, scores: &[PassageScore]) -> Candidate {
+/// The `limit` best of the complete ones that have a score; of equals the lesser ids.
+fn best<'a>(scored: &[Scored<'a>], limit: usize, score: impl Fn(&Candidate) -> Option<f32>) -> Vec<&'a Memory> {
+    let complete = scored.iter().filter(|scored| scored.is_complete);
+    let mut best: Vec<_> = complete.filter_map(|scored| Some((score(&scored.candidate)?, scored.memory))).collect();
+    best.sort_by(|(left_score, left), (right_score, right)| {
+        right_score.partial_cmp(left_score).unwrap_or(Ordering::Equal).then_with(|| left.id.cmp(&right.id))
+    });
+    best.into_iter().take(limit).map(|(_, memory)| memory).collect()
+}
+
+fn candidate(record: &Record, scores: &[PassageScore], marks: &[String]) -> Candidate {
     let memory = &record.memory;
     // The position of the highest score; the lowest position among equals.
     let highest = |value: &dyn Fn(&PassageScore) -> Option<f32>| {
@@ -62,16 +107,72 @@ fn candidate(record: &Record, scores: &[PassageScore]) -> Candidate {
     };
     let by_words = highest(&|score| Some(score.bm25));
     let by_meaning = highest(&|score| score.cosine);
+    let marks = marks.iter().take(MARKS_MAX).enumerate();
+    let present = marks.filter(|(_, mark)| record.passages.iter().any(|passage| has(passage, mark)));
     Candidate {
         id: memory.id.clone(),
         bm25: by_words.map_or(0.0, |(_, bm25)| bm25),
         cosine: by_meaning.map(|(_, cosine)| cosine),
+        marks: present.map(|(number, _)| 1 << number).sum(),
+        place_in_thread: None,
         passage: by_meaning.or(by_words).map_or(0, |(position, _)| position as u32),
         collection: memory.place.collection.as_deref().map(Into::into),
         source: memory.source.clone(),
         weight: memory.weight,
+        created_at: memory.created_at,
         updated_at: memory.updated_at,
     }
+}
+
+/// What makes a thread: the space, the owner and the name.
+type ThreadKey<'a> = (&'a Space, Option<&'a str>, &'a str);
+
+/// The thread of a memory and the position in it.
+fn place_of(memory: &Memory) -> Option<(ThreadKey<'_>, u64)> {
+    let thread = memory.thread.as_ref()?;
+    Some(((&memory.space, memory.owner.as_deref(), &thread.name), thread.position))
+}
+
+/// Whether two memories stand near each other in one thread.
+pub(crate) fn are_neighbours(left: &Memory, right: &Memory) -> bool {
+    place_of(left).zip(place_of(right)).is_some_and(|((left_thread, left), (right_thread, right))| {
+        left_thread == right_thread && left.abs_diff(right) <= NEIGHBOUR_DISTANCE_MAX
+    })
+}
+
+/// Gives the hits their places in threads and returns the BM25 of each of these threads; neither
+/// without context.
+pub(crate) fn place_in_threads(state: &State, query: &CandidateQuery<'_>, hits: &mut [Candidate]) -> Vec<f32> {
+    if !query.with_context {
+        return Vec::new();
+    }
+    let admitted = state.admitted(query.filter);
+    let places: Vec<_> = admitted.iter().map(|record| place_of(&record.memory)).collect();
+    let mut threads: Vec<ThreadKey<'_>> = Vec::new();
+    for hit in hits {
+        let found = admitted.iter().zip(&places).find(|(record, _)| record.memory.id == hit.id);
+        let Some((thread, position)) = found.and_then(|(_, place)| *place) else { continue };
+        let known = threads.iter().position(|other| *other == thread);
+        let number = known.unwrap_or(threads.len());
+        if known.is_none() {
+            threads.push(thread);
+        }
+        hit.place_in_thread = Some(ThreadPlace { thread: number, position });
+    }
+    let text = |thread| {
+        let mut by_position = BTreeMap::new();
+        // They come in the order of ids, so that the least of a position is the first.
+        for (record, place) in admitted.iter().zip(&places) {
+            if let Some((_, position)) = place.filter(|(other, _)| *other == thread) {
+                by_position.entry(position).or_insert(record);
+            }
+        }
+        by_position.into_values().flat_map(|record| &record.passages).collect()
+    };
+    let texts: Vec<Vec<&Passage>> = threads.into_iter().map(text).collect();
+    let mean_length = texts.iter().map(|text| length(text)).sum::<f64>() / texts.len() as f64;
+    let statistics = Statistics { mean_length, ..Statistics::of(&admitted, query.terms) };
+    texts.iter().map(|text| statistics.bm25(text) as f32).collect()
 }
 
 /// The cosine of two vectors of one model.
@@ -89,32 +190,48 @@ struct Statistics {
 }
 
 impl Statistics {
-    fn of(passages: &[&Passage], terms: &[String]) -> Self {
+    fn of(admitted: &[&Record], terms: &[String]) -> Self {
+        let passages: Vec<&Passage> = admitted.iter().flat_map(|record| &record.passages).collect();
         let count = passages.len() as f64;
         let inverse_frequency = |term: &String| {
-            let containing = passages.iter().filter(|passage| term_count(passage, term) > 0.0).count() as f64;
+            let occurs = |passage: &&&Passage| occurrences(slice::from_ref(*passage), term) > 0.0;
+            let containing = passages.iter().filter(occurs).count() as f64;
             (term.clone(), (1.0 + (count - containing + 0.5) / (containing + 0.5)).ln())
         };
         Statistics {
-            mean_length: passages.iter().map(|passage| length(passage)).sum::<f64>() / count,
+            mean_length: length(&passages) / count,
             inverse_frequencies: terms.iter().map(inverse_frequency).collect(),
         }
     }
 
-    fn bm25(&self, passage: &Passage) -> f64 {
-        let saturation = K1 * (1.0 - B + B * length(passage) / self.mean_length);
+    /// BM25 of these passages as one text.
+    fn bm25(&self, text: &[&Passage]) -> f64 {
+        let saturation = K1 * (1.0 - B + B * length(text) / self.mean_length);
         let parts = self.inverse_frequencies.iter().map(|(term, inverse_frequency)| {
-            let count = term_count(passage, term);
+            let count = occurrences(text, term);
             if count == 0.0 { 0.0 } else { inverse_frequency * count * (K1 + 1.0) / (count + saturation) }
         });
         parts.sum()
     }
+
+    /// What no BM25 reaches.
+    fn bound(&self) -> f64 {
+        self.inverse_frequencies.iter().map(|(_, inverse_frequency)| (K1 + 1.0) * inverse_frequency).sum()
+    }
 }
 
-fn term_count(passage: &Passage, text: &str) -> f64 {
-    passage.terms.iter().find(|term| term.text == text).map_or(0.0, |term| f64::from(term.count))
+/// How often a term occurs in these passages.
+fn occurrences(text: &[&Passage], term: &str) -> f64 {
+    let terms = text.iter().flat_map(|passage| &passage.terms);
+    terms.filter(|other| other.text == term).map(|other| f64::from(other.count)).sum()
 }
 
-fn length(passage: &Passage) -> f64 {
-    passage.terms.iter().map(|term| f64::from(term.count)).sum()
+/// How many terms occur in these passages.
+fn length(text: &[&Passage]) -> f64 {
+    text.iter().flat_map(|passage| &passage.terms).map(|term| f64::from(term.count)).sum()
+}
+
+/// Whether the passage has the term, be it as a mark.
+fn has(passage: &Passage, term: &str) -> bool {
+    passage.terms.iter().any(|other| other.text == term)
 }

@@ -295,6 +295,10 @@ impl Store for NaiveStore {
         Ok(lacking.map(|memory| (memory.space.clone(), memory.id.clone())).take(limit).collect())
     }
 
+    fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {
+        Ok(self.without_vector(model, usize::MAX)?.len() as u64)
+    }
+
     fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
         Ok(self.state().soft_delete(filter, id, now, limit))
     }

@@ -56,6 +56,14 @@ pub enum Command {
     },
     /// Store a memory
     Add(Add),
+    /// Store many memories from a file of JSON lines
+    ///
+    /// Each line is an object with `content` and, if wanted, id, project, type, tags, weight, delivery,
+    /// supersedes, expires_at, created_at, updated_at, visibility and owner, as `loci list --json` prints them; its whole
+    /// output is taken, too. A memory whose id is there already is left out, so that an import can be
+    /// repeated. Memories are durable and found by their words at once; then the model reads them,
+    /// which can be interrupted: whichever process serves next goes on with it.
+    Import(Import),
     /// Find memories by a question
     ///
     /// Ranked as an agent's `recall` ranks them.
@@ -145,6 +153,16 @@ pub struct Add {
     /// Have it read at every session start, whatever its type
     #[arg(long)]
     pub bootstrap: bool,
+}
+
+#[derive(Args)]
+pub struct Import {
+    /// The file; `-` reads stdin
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Leave the embedding to the process that serves next
+    #[arg(long)]
+    pub no_wait: bool,
 }
 
 /// Filters that searches and lists share.
@@ -258,15 +276,90 @@ pub enum Bench {
         #[arg(long, value_name = "NUMBER", default_value_t = 250)]
         calls: u32,
     },
-    /// Measure how well `recall` finds the evidence of LoCoMo's questions
-    Locomo {
-        /// The file locomo10.json
-        #[arg(value_hint = ValueHint::FilePath)]
-        file: PathBuf,
-        /// How many of its conversations
-        #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-        conversations: usize,
-    },
+    /// Measure how well the tools find the evidence of LoCoMo's questions
+    ///
+    /// Every conversation is filed by tool calls into a store of its own, the background settles,
+    /// then every question is asked. The metric is the mean share of a question's evidence among the
+    /// first results.
+    Locomo(Locomo),
+    /// Measure whether the tools find what must be found, among invented facts
+    ///
+    /// Paraphrases, identifiers, names, phrases, dates, scripts, near-duplicates, long documents and
+    /// facts among chat, filed and asked by tool calls. Fails if a kind of question stays below its
+    /// floor.
+    Needles(Needles),
+    /// Measure searches in many passages, without a model, beside what the memory allows
+    ///
+    /// Made-up passages with vectors in a store on the disk; a process of its own then searches.
+    Engine(EngineBench),
+}
+
+#[derive(Args)]
+pub struct Locomo {
+    /// LoCoMo's locomo10.json, or the folder with it
+    // The same name as the option of every command, which it stands in for: a benchmark has
+    // stores of its own.
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub data: String,
+    /// Whose tools: memory-mcp files the turns as messages of conversations, mememory as facts
+    #[arg(long, value_name = "DIALECT", default_value = "memory-mcp", value_parser = ["memory-mcp", "mememory"])]
+    pub dialect: String,
+    /// Which conversations: the first five (dev), the others (test), or all
+    #[arg(long, value_name = "SPLIT", default_value = "all", value_parser = ["dev", "test", "all"])]
+    pub split: String,
+    /// Which of memory-mcp's tools to ask: recall_memory, hybrid_search or both
+    #[arg(long, value_name = "TOOL", default_value = "both", value_parser = ["recall_memory", "hybrid_search", "both"])]
+    pub tool: String,
+    /// Rank without this step, to see what it gives; may be given several times
+    #[arg(long, value_name = "STEP")]
+    pub without: Vec<String>,
+    /// Keep the stores in this folder, and use those that an earlier run left there
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub store: Option<PathBuf>,
+    /// Write the figures into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Needles {
+    /// How many facts answer no question
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_500, value_parser = clap::value_parser!(u32).range(..=20_000))]
+    pub distractors: u32,
+    /// What the invented facts depend on
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// Rank without this step, to see what it gives; may be given several times
+    #[arg(long, value_name = "STEP")]
+    pub without: Vec<String>,
+    /// Write the figures and the rank of every fact into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct EngineBench {
+    /// How many passages: 10k, 100k, 1M
+    #[arg(long, value_name = "NUMBER", default_value = "100k", value_parser = count)]
+    pub passages: usize,
+    /// Keep the store in this folder, and use the one that an earlier run left there
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub folder: Option<PathBuf>,
+    /// Only measure, in this process
+    #[arg(long, hide = true, requires = "folder")]
+    pub measure: bool,
+}
+
+/// A number above 0, with `k` for thousands and `M` for millions.
+fn count(text: &str) -> Result<usize, String> {
+    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1_000),
+        None => text.strip_suffix(['m', 'M']).map_or((text, 1), |digits| (digits, 1_000_000)),
+    };
+    let number = digits.parse().ok().and_then(|number: usize| number.checked_mul(unit));
+    number
+        .filter(|number| (1..=u32::MAX as usize).contains(number))
+        .ok_or_else(|| "give a number such as 500, 10k or 1M".to_owned())
 }
 
 impl Cli {

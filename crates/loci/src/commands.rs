@@ -8,6 +8,7 @@ pub mod completions;
 pub mod config;
 pub mod doctor;
 pub mod forget;
+pub mod import;
 pub mod list;
 pub mod man;
 pub mod mcp;

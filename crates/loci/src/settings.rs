@@ -143,13 +143,31 @@ pub struct Row {
     pub origin: Origin,
 }
 
+/// What runs a model in this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runtime {
+    /// The one in the binary.
+    BuiltIn,
+    /// An installed onnxruntime.
+    #[cfg(feature = "ort")]
+    Onnxruntime,
+}
+
+impl Runtime {
+    /// The onnxruntime, if this build can use one.
+    #[cfg(feature = "ort")]
+    const INSTALLED: Option<Runtime> = Some(Runtime::Onnxruntime);
+    #[cfg(not(feature = "ort"))]
+    const INSTALLED: Option<Runtime> = None;
+}
+
 /// The embedding model that the settings choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EmbeddingChoice {
     /// The one in the binary.
-    Bundled,
+    Bundled(Runtime),
     /// One on disk.
-    Folder(PathBuf),
+    Folder(PathBuf, Runtime),
     /// One behind an endpoint.
     Http {
         /// The base URL.
@@ -411,14 +429,27 @@ impl Values {
         };
         Ok(match self.text(&EMBEDDING_PROVIDER) {
             Some("none") => EmbeddingChoice::NoModel,
-            Some("folder") => EmbeddingChoice::Folder(PathBuf::from(needed(&EMBEDDING_MODEL_FOLDER)?)),
+            Some("folder") => EmbeddingChoice::Folder(PathBuf::from(needed(&EMBEDDING_MODEL_FOLDER)?), self.runtime()?),
             Some("http") => EmbeddingChoice::Http {
                 url: needed(&EMBEDDING_URL)?,
                 model: needed(&EMBEDDING_MODEL)?,
                 api_key: self.text(&EMBEDDING_API_KEY).map(str::to_owned),
                 timeout: self.seconds(&EMBEDDING_TIMEOUT_SECONDS),
             },
-            _ => EmbeddingChoice::Bundled,
+            _ => EmbeddingChoice::Bundled(self.runtime()?),
+        })
+    }
+
+    fn runtime(&self) -> Result<Runtime, Failure> {
+        if self.text(&EMBEDDING_RUNTIME) != Some("onnxruntime") {
+            return Ok(Runtime::BuiltIn);
+        }
+        Runtime::INSTALLED.ok_or_else(|| {
+            self.wrong(
+                &EMBEDDING_RUNTIME,
+                "is onnxruntime, which this build cannot use; build loci with \
+                 `cargo build --release --package loci --features ort`, or set it to rten",
+            )
         })
     }
 
@@ -494,7 +525,7 @@ mod tests {
                     [llm]\nurl = \"http://localhost:3\"\nmodel = \"l\"\napi_key = \"s\"\ntimeout_seconds = 8\n\
                     [audit]\nretention_days = 9\nflush_seconds = 10\nflush_entries = 11\n\
                     [embedding]\nprovider = \"http\"\nurl = \"http://localhost:1/v1\"\nmodel = \"m\"\n\
-                    api_key = \"k\"\ntimeout_seconds = 7\nmodel_folder = \"f\"\n";
+                    api_key = \"k\"\ntimeout_seconds = 7\nmodel_folder = \"f\"\nruntime = \"onnxruntime\"\n";
         let settings = settle(file, &[], &[]).unwrap();
         assert!(settings.rows.iter().all(|row| matches!(row.origin, Origin::File(..))));
         assert!(settings.data.is_absolute() && settings.data.ends_with("d"));
@@ -529,7 +560,7 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_by_name_and_origin() {
-        let rows: [(&str, &[_], &str); 13] = [
+        let rows: [(&str, &[_], &str); 14] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
             ("\nbind = \"nowhere\"\n", &[], "config.toml:2) is `nowhere`"),
@@ -538,6 +569,7 @@ mod tests {
             ("allowed_hosts = \"a\"\n", &[], "must be an array of strings"),
             ("", &[("LOCI_SEARCH", "magic")], "`search` (env LOCI_SEARCH) is `magic`"),
             ("[embedding]\nprovider = \"folder\"\n", &[], "needs `embedding.model_folder`"),
+            ("[embedding]\nruntime = \"cuda\"\n", &[], "is `cuda`; give one of rten, onnxruntime"),
             ("[conversation]\nresults_max = 1001\n", &[], "from 1 to 1000"),
             ("[ranking]\nrecency_weight = -0.5\n", &[], "a number from 0 to 1000"),
             ("", &[("CACHE_SIMILARITY_THRESHOLD", "NaN")], "(env CACHE_SIMILARITY_THRESHOLD) is `NaN`"),
@@ -548,6 +580,33 @@ mod tests {
             let failure = settle(file, variables, &[]).err().unwrap();
             assert_eq!(failure.exit, Exit::Usage);
             assert!(failure.message.contains(expected), "{} should contain {expected}", failure.message);
+        }
+    }
+
+    #[test]
+    fn the_runtime_counts_for_models_that_run_here() {
+        use EmbeddingChoice::{Bundled, Folder, NoModel};
+        let of = |provider: &str, runtime: &str| {
+            let file = format!("[embedding]\nprovider = \"{provider}\"\nmodel_folder = \"f\"\n");
+            settle(&file, &[("LOCI_EMBEDDING_RUNTIME", runtime)], &[]).map(|settings| settings.embedding)
+        };
+        for runtime in ["", "rten"] {
+            assert_eq!(of("bundled", runtime), Ok(Bundled(Runtime::BuiltIn)));
+            assert_eq!(of("folder", runtime), Ok(Folder("f".into(), Runtime::BuiltIn)));
+        }
+        assert_eq!(of("none", "onnxruntime"), Ok(NoModel));
+        #[cfg(feature = "ort")]
+        {
+            assert_eq!(of("bundled", "onnxruntime"), Ok(Bundled(Runtime::Onnxruntime)));
+            assert_eq!(of("folder", "onnxruntime"), Ok(Folder("f".into(), Runtime::Onnxruntime)));
+        }
+        #[cfg(not(feature = "ort"))]
+        for provider in ["bundled", "folder"] {
+            let failure = of(provider, "onnxruntime").unwrap_err();
+            assert_eq!(failure.exit, Exit::Usage);
+            for part in ["`embedding.runtime` (env LOCI_EMBEDDING_RUNTIME)", "--features ort"] {
+                assert!(failure.message.contains(part), "{} should contain {part}", failure.message);
+            }
         }
     }
 

@@ -5,16 +5,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use loci_core::{Caller, Clock, Embedder, Error, ModelId, Result, Store, Timestamp};
-use loci_dialects::{Context, Reply};
-use loci_embed::{LocalModel, NoModel};
-use loci_engine::Engine;
+use loci_dialects::{Context, Dialect, Reply};
+use loci_embed::{CachedEmbedder, LocalModel, NoModel};
+use loci_engine::{Engine, Policy, Weights};
 use loci_http::{ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions};
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use serde_json::{Map, Value};
 
 use crate::exit::{Exit, Failure};
 use crate::output::note;
-use crate::settings::{EmbeddingChoice, LanguageModel, Settings};
+use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
 
 /// How long the end of a server waits for calls whose replies nobody waits for any more. What they
 /// have not committed by then is not acknowledged either.
@@ -30,6 +30,18 @@ impl Clock for SystemClock {
         let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
     }
+}
+
+/// What the engine is made of beside its store and what the settings say.
+pub struct Wiring {
+    /// The model.
+    pub embedder: Arc<dyn Embedder>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Times, thresholds and weights.
+    pub policy: Policy,
+    /// What each part of the ranking counts.
+    pub weights: Weights,
 }
 
 /// What a command works with.
@@ -56,11 +68,26 @@ impl Parts {
     /// # Errors
     /// As for [`Parts::open`].
     pub fn open_at(settings: &Settings, data: &Path) -> Result<Self, Failure> {
-        let embedder = embedder(&settings.embedding)?;
+        let wiring = Wiring {
+            embedder: cached(&settings.embedding, embedder(&settings.embedding)?),
+            clock: Arc::new(SystemClock),
+            policy: settings.policy,
+            weights: Weights::default(),
+        };
+        Parts::open_with(settings, data, wiring)
+    }
+
+    /// The same, with parts that a benchmark chooses for itself.
+    ///
+    /// # Errors
+    /// As for [`Parts::open`].
+    pub fn open_with(settings: &Settings, data: &Path, wiring: Wiring) -> Result<Self, Failure> {
+        let Wiring { embedder, clock, policy, weights } = wiring;
         let store = Arc::new(open_store(settings, data)?);
         let shared: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
-        let mut engine = Engine::new(shared, Arc::clone(&embedder), Arc::new(SystemClock), settings.search)
-            .with_policy(settings.policy);
+        let mut engine = Engine::new(shared, Arc::clone(&embedder), clock, settings.search)
+            .with_policy(policy)
+            .with_weights(weights);
         if let Some(model) = &settings.language_model {
             engine = engine.with_enricher(Arc::new(chat_model(model)?));
         }
@@ -75,16 +102,23 @@ impl Parts {
     /// # Errors
     /// What the tool refuses.
     pub fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Reply, Failure> {
-        let caller = Caller::local();
-        let dialect = &loci_dialects::mememory::DIALECT;
-        let tool = dialect
-            .tool(tool)
-            .ok_or_else(|| Failure::new(Exit::Failure, format!("the mememory dialect has no tool {tool}")))?;
-        let reply = dialect.call(tool, Context { engine: &self.engine, caller: &caller }, arguments)?;
+        let reply = self.call_in(&loci_dialects::mememory::DIALECT, tool, arguments)?;
         if let Some(notice) = &reply.notice {
             note(format_args!("note: {notice}"));
         }
         Ok(reply)
+    }
+
+    /// Calls a tool of that dialect, as the person at this machine.
+    ///
+    /// # Errors
+    /// What the tool refuses.
+    pub fn call_in(&self, dialect: &Dialect, tool: &str, arguments: Map<String, Value>) -> Result<Reply, Failure> {
+        let caller = Caller::local();
+        let tool = dialect
+            .tool(tool)
+            .ok_or_else(|| Failure::new(Exit::Failure, format!("the {} dialect has no tool {tool}", dialect.name)))?;
+        Ok(dialect.call(tool, Context { engine: &self.engine, caller: &caller }, arguments)?)
     }
 }
 
@@ -109,7 +143,10 @@ pub fn open_store(settings: &Settings, data: &Path) -> Result<SqliteStore, Failu
 /// The exit code that goes with a store that does not open.
 fn open_failure(error: &OpenError) -> Failure {
     let exit = match error {
-        OpenError::Newer { .. } | OpenError::NotADatabase { .. } | OpenError::Upgrade { .. } => Exit::Database,
+        OpenError::Newer { .. }
+        | OpenError::NewerAnalysis { .. }
+        | OpenError::NotADatabase { .. }
+        | OpenError::Upgrade { .. } => Exit::Database,
         _ => Exit::DataFolder,
     };
     Failure::new(exit, error.to_string())
@@ -121,9 +158,10 @@ fn open_failure(error: &OpenError) -> Failure {
 /// [`Exit::Usage`] if the endpoint cannot be one.
 pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> {
     Ok(match choice {
-        EmbeddingChoice::Bundled => Arc::new(LocalModel::bundled()),
-        EmbeddingChoice::Folder(folder) => Arc::new(FolderModel {
+        EmbeddingChoice::Bundled(runtime) => Arc::new(on(*runtime, LocalModel::bundled())),
+        EmbeddingChoice::Folder(folder, runtime) => Arc::new(FolderModel {
             folder: folder.clone(),
+            runtime: *runtime,
             opened: OnceLock::new(),
             unusable: ModelId::new("unusable"),
         }),
@@ -132,6 +170,22 @@ pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> 
         }
         EmbeddingChoice::NoModel => Arc::new(NoModel::new()),
     })
+}
+
+/// Remembers the vectors of queries, if there are any.
+fn cached(choice: &EmbeddingChoice, embedder: Arc<dyn Embedder>) -> Arc<dyn Embedder> {
+    match choice {
+        EmbeddingChoice::NoModel => embedder,
+        _ => Arc::new(CachedEmbedder::new(embedder)),
+    }
+}
+
+fn on(runtime: Runtime, model: LocalModel) -> LocalModel {
+    match runtime {
+        Runtime::BuiltIn => model,
+        #[cfg(feature = "ort")]
+        Runtime::Onnxruntime => model.on_onnxruntime(None),
+    }
 }
 
 fn http_model(url: &str, model: &str, key: Option<String>, timeout: Duration) -> Result<HttpModel> {
@@ -155,8 +209,8 @@ fn web_search(url: &str, key: &str) -> Result<TavilySearch> {
 pub fn probe(choice: &EmbeddingChoice) -> Result<(ModelId, usize)> {
     let local = |model: LocalModel| Ok((model.model().clone(), model.check()?));
     match choice {
-        EmbeddingChoice::Bundled => local(LocalModel::bundled()),
-        EmbeddingChoice::Folder(folder) => local(LocalModel::from_folder(folder)?),
+        EmbeddingChoice::Bundled(runtime) => local(on(*runtime, LocalModel::bundled())),
+        EmbeddingChoice::Folder(folder, runtime) => local(on(*runtime, LocalModel::from_folder(folder)?)),
         EmbeddingChoice::Http { url, model, api_key, timeout } => {
             let model = http_model(url, model, api_key.clone(), *timeout)?;
             Ok((model.model().clone(), model.probe()?))
@@ -170,6 +224,7 @@ pub fn probe(choice: &EmbeddingChoice) -> Result<(ModelId, usize)> {
 /// leave everything working but the search by meaning, until they are there.
 struct FolderModel {
     folder: PathBuf,
+    runtime: Runtime,
     opened: OnceLock<LocalModel>,
     /// The fingerprint while there is no model.
     unusable: ModelId,
@@ -180,7 +235,7 @@ impl FolderModel {
         if let Some(model) = self.opened.get() {
             return Ok(model);
         }
-        let model = LocalModel::from_folder(&self.folder)?;
+        let model = on(self.runtime, LocalModel::from_folder(&self.folder)?);
         Ok(self.opened.get_or_init(|| model))
     }
 }
@@ -197,12 +252,63 @@ impl Embedder for FolderModel {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
+
+    /// Counts the texts that reach it.
+    struct Counting(ModelId, AtomicUsize);
+
+    impl Embedder for Counting {
+        fn model(&self) -> &ModelId {
+            &self.0
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+            self.1.fetch_add(texts.len(), Ordering::SeqCst);
+            Ok(vec![vec![1.0]; texts.len()])
+        }
+    }
+
+    #[test]
+    fn vectors_of_queries_are_remembered_where_there_is_a_model() {
+        let bundled = EmbeddingChoice::Bundled(Runtime::BuiltIn);
+        let folder = EmbeddingChoice::Folder("f".into(), Runtime::BuiltIn);
+        for (choice, embedded) in [(bundled, 1), (folder, 1), (EmbeddingChoice::NoModel, 2)] {
+            let counting = Arc::new(Counting(ModelId::new("m"), AtomicUsize::new(0)));
+            let embedder = cached(&choice, Arc::<Counting>::clone(&counting));
+            for _ in 0..2 {
+                assert_eq!(embedder.embed_query("a"), Ok(vec![1.0]));
+            }
+            assert_eq!(counting.1.load(Ordering::SeqCst), embedded, "{choice:?}");
+        }
+    }
+
+    #[test]
+    fn a_database_of_a_newer_loci_has_the_exit_code_of_databases() {
+        let database = PathBuf::from("loci.db");
+        let rows = [
+            (OpenError::Newer { database: database.clone(), found: 9, known: 2 }, Exit::Database),
+            (OpenError::NewerAnalysis { database: database.clone(), found: 9, known: 2 }, Exit::Database),
+            (OpenError::ReadOnly { path: database }, Exit::DataFolder),
+        ];
+        for (error, exit) in rows {
+            let failure = open_failure(&error);
+            assert_eq!((failure.exit, failure.message), (exit, error.to_string()));
+        }
+    }
+
+    #[cfg(feature = "ort")]
+    #[test]
+    fn the_runtime_is_a_part_of_the_models_name() {
+        let named = |runtime| embedder(&EmbeddingChoice::Bundled(runtime)).unwrap().model().as_str().to_owned();
+        assert_eq!(named(Runtime::Onnxruntime), format!("{}:ort", named(Runtime::BuiltIn)));
+    }
 
     #[test]
     fn a_model_folder_is_looked_at_again_while_it_holds_no_model() {
         let folder = tempfile::tempdir().unwrap();
-        let embedder = embedder(&EmbeddingChoice::Folder(folder.path().to_owned())).unwrap();
+        let embedder = embedder(&EmbeddingChoice::Folder(folder.path().to_owned(), Runtime::BuiltIn)).unwrap();
         assert_eq!(embedder.model().as_str(), "unusable");
         assert!(embedder.embed(&["a"]).unwrap_err().message.contains("does not exist"));
         std::fs::write(folder.path().join("model.onnx"), "no graph").unwrap();

@@ -69,6 +69,7 @@ pub static RULES: Rules = Rules {
         ("rusqlite", &["loci-store-sqlite"]),
         ("refinery", &["loci-store-sqlite"]),
         ("rten*", &["loci-embed"]),
+        ("ort", &["loci-embed"]),
         ("ureq", &["loci-http"]),
     ],
     never_in: &[("serde*", &["loci-core", "loci-search", "loci-engine"])],

@@ -38,6 +38,6 @@ impl TypedTool for Forget {
         let id = MemoryId::parse("id", &arguments.id)?;
         context.engine.forget(context.caller, &id)?;
         let structured = crate::tool::to_value(&Output { id: id.to_string(), deleted: true })?;
-        Ok(Reply { text: format!("Memory {id} deleted"), structured, notice: None })
+        Ok(Reply::new(format!("Memory {id} deleted"), structured))
     }
 }

@@ -66,7 +66,7 @@ impl TypedTool for Help {
             None => Topic::ALL.map(Topic::markdown).join("\n"),
         };
         let structured = crate::tool::to_value(&Output { markdown: markdown.clone() })?;
-        Ok(Reply { text: markdown, structured, notice: None })
+        Ok(Reply::new(markdown, structured))
     }
 }
 

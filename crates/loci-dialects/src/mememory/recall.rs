@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{MemoryType, Scope, collections_to_search, sections};
 use super::record::Record;
-use crate::wire::{Count, Tags, rounded};
+use crate::wire::{Count, Tags, explained, rounded};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -70,12 +70,13 @@ impl TypedTool for Recall {
             counts_access: false,
         };
         let recalled = context.engine.recall(context.caller, &request)?;
+        let explanations = recalled.hits.iter().map(explained).collect();
         let hits: Vec<Hit> = recalled
             .hits
             .into_iter()
             .map(|hit| Hit { memory: hit.memory.into(), score: rounded(hit.score, 4) })
             .collect();
-        Ok(Reply::json(crate::tool::to_value(&hits)?).with_notice(recalled.degraded))
+        Ok(Reply::json(crate::tool::to_value(&hits)?).with_notice(recalled.degraded).with_explanations(explanations))
     }
 }
 

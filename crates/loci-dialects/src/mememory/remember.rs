@@ -200,7 +200,7 @@ fn reply(output: Output) -> Result<Reply> {
         text.push_str("Stored memory details:\n");
     }
     text.push_str(&details.to_string());
-    Ok(Reply { text, structured, notice: None })
+    Ok(Reply::new(text, structured))
 }
 
 /// The first eight characters of an id.

@@ -38,6 +38,6 @@ impl TypedTool for HybridSearch {
         let weights = context.engine.policy().fusion;
         let recalled = search.run(context, &|signals| signals.reciprocal_rank(weights), false)?;
         let hit = |hit: loci_engine::Hit| Hit { memory: hit.memory.into(), rrf_score: rounded(hit.score, 6) };
-        Found::reply(recalled.hits.into_iter().map(hit).collect(), recalled.degraded)
+        Found::reply(recalled, hit)
     }
 }

@@ -42,7 +42,7 @@ impl TypedTool for RecallMemory {
         let weights = context.engine.policy().ranking;
         let recalled = search.run(context, &|signals| score(signals, &weights), true)?;
         let hit = |hit: loci_engine::Hit| Hit { memory: hit.memory.into(), final_score: rounded(hit.score, 4) };
-        Found::reply(recalled.hits.into_iter().map(hit).collect(), recalled.degraded)
+        Found::reply(recalled, hit)
     }
 }
 
@@ -65,18 +65,7 @@ mod tests {
 
     #[test]
     fn the_score_is_a_weighted_sum() {
-        let signals = Signals {
-            relevance: 0.0,
-            bm25: 0.0,
-            cosine: None,
-            rank_by_words: None,
-            rank_by_meaning: None,
-            access_count: 0,
-            passage: 0,
-            weight: 0.0,
-            age_days: 0.0,
-            collection: None,
-        };
+        let signals = Signals::default();
         let rows = [
             (signals.clone(), 0.2),
             (Signals { age_days: 30.0, ..signals.clone() }, 0.2 / std::f64::consts::E),

@@ -1,11 +1,12 @@
 //! A memory in this dialect's terms.
 
 use loci_core::{EnrichmentStatus, Link, Memory, Result, Tier};
+use loci_engine::Recalled;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Reply;
-use crate::wire::{iso8601, rounded};
+use crate::wire::{explained, iso8601, rounded};
 
 /// A memory.
 #[derive(Serialize, JsonSchema)]
@@ -120,12 +121,14 @@ pub struct Found<Hit> {
 }
 
 impl<Hit: Serialize> Found<Hit> {
-    /// The reply with these results.
+    /// The reply with these results, each made by `hit`.
     ///
     /// # Errors
     /// As for [`to_value`](crate::tool::to_value).
-    pub fn reply(results: Vec<Hit>, notice: Option<String>) -> Result<Reply> {
-        let found = Found { count: results.len(), results };
-        Ok(Reply::json(crate::tool::to_value(&found)?).with_notice(notice))
+    pub fn reply(recalled: Recalled, hit: impl Fn(loci_engine::Hit) -> Hit) -> Result<Reply> {
+        let explanations = recalled.hits.iter().map(explained).collect();
+        let found = Found { count: recalled.hits.len(), results: recalled.hits.into_iter().map(hit).collect() };
+        let reply = Reply::json(crate::tool::to_value(&found)?).with_notice(recalled.degraded);
+        Ok(reply.with_explanations(explanations))
     }
 }

@@ -6,16 +6,16 @@ use loci_embed::LocalModel;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-struct Golden {
-    text: String,
-    vector: Vec<f32>,
+pub(crate) struct Golden {
+    pub(crate) text: String,
+    pub(crate) vector: Vec<f32>,
 }
 
-fn golden() -> Vec<Golden> {
+pub(crate) fn golden() -> Vec<Golden> {
     serde_json::from_str(include_str!("../golden/golden.json")).unwrap()
 }
 
-fn cosine(left: &[f32], right: &[f32]) -> f64 {
+pub(crate) fn cosine(left: &[f32], right: &[f32]) -> f64 {
     assert_eq!(left.len(), right.len());
     let dot = |left: &[f32], right: &[f32]| {
         left.iter().zip(right).map(|(&left, &right)| f64::from(left) * f64::from(right)).sum::<f64>()
@@ -25,7 +25,7 @@ fn cosine(left: &[f32], right: &[f32]) -> f64 {
 
 /// Whether int8 products are summed by an instruction of 16 bits, which clips large sums: x86
 /// with AVX2 but without VNNI.
-fn sums_saturate() -> bool {
+pub(crate) fn sums_saturate() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx2") && !is_x86_feature_detected!("avx512vnni");
     #[cfg(not(target_arch = "x86_64"))]
@@ -66,6 +66,7 @@ fn a_vector_depends_on_its_text_alone() {
         let alone = model.embed(&[text]).unwrap();
         assert_eq!(alone[0], together[index], "{text:?}");
         assert_eq!(alone[0], backwards[texts.len() - 1 - index], "{text:?}");
+        assert_eq!(alone[0], model.embed_query(text).unwrap(), "{text:?}");
     }
 }
 

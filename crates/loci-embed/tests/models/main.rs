@@ -3,3 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod local;
+#[cfg(feature = "ort")]
+mod onnxruntime;

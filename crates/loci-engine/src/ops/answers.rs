@@ -93,8 +93,8 @@ impl Engine {
         if self.search_mode == SearchMode::Words || passages(query).len() > 1 {
             return (None, None);
         }
-        match self.vectors(&[query]) {
-            Ok(mut vectors) => (vectors.pop(), None),
+        match self.embedder.embed_query(query) {
+            Ok(values) => (Some(QueryVector { model: self.embedder.model().clone(), values }), None),
             Err(error) => {
                 tracing::warn!(%error, "a cached answer goes by the same words alone");
                 (None, Some(format!("only an answer to the same words was looked for: {}", error.message)))

@@ -14,7 +14,7 @@ const GLOBAL: &str = "global";
 pub(crate) const INITIAL_WEIGHT: f64 = 0.5;
 /// Characters up to which nothing worth a long-term memory is expected in what a person says.
 const SHORT_CHARACTERS_MAX: usize = 30;
-/// Passages of one call that are embedded before it is acknowledged.
+/// Passages of one call up to which it is embedded before it is acknowledged: a third of a second.
 const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 32;
 
 /// Who said something.
@@ -139,7 +139,7 @@ impl Engine {
     ) -> Said {
         let Message { role, content, tags } = message;
         let tags = distinct(tags);
-        let passages = Engine::passages(&content, &tags);
+        let passages = Engine::passages(&content, &tags, now);
         let is_candidate = role == Role::Human && content.chars().count() > SHORT_CHARACTERS_MAX;
         let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
         let memory = Memory {
@@ -173,32 +173,26 @@ impl Engine {
         Said { memory, candidate: is_candidate.then(mint), passages }
     }
 
-    /// Embeds the first of the messages, as many as one call may, at once; says why that was not
-    /// all.
+    /// Embeds the messages before the acknowledgement, unless they are many: then they are found by
+    /// their words at once, and embedded in the background. Says why search by meaning has to wait.
     fn embed_said(&self, said: &mut [Said]) -> Option<String> {
         if self.search_mode == SearchMode::Words {
             return None;
         }
-        let mut passages = 0;
-        let fits = |said: &&Said| {
-            passages += said.passages.len();
-            passages <= PASSAGES_EMBEDDED_AT_ONCE_MAX
-        };
-        let count = said.iter().take_while(fits).count();
-        let rest = said.len() - count;
-        let embedded = &mut said[..count];
-        let texts: Vec<&str> = embedded
-            .iter()
-            .flat_map(|said| said.passages.iter().map(|passage| &said.memory.content[passage.range.clone()]))
-            .collect();
-        let vectors = if texts.is_empty() { Ok(Vec::new()) } else { self.vectors(&texts) };
-        match vectors {
+        let passages: usize = said.iter().map(|said| said.passages.len()).sum();
+        if passages > PASSAGES_EMBEDDED_AT_ONCE_MAX {
+            let (messages, passages) = (said.len(), passages);
+            return Some(format!("the {messages} messages ({passages} passages) are being embedded in the background"));
+        }
+        let texts =
+            said.iter().flat_map(|said| said.passages.iter().map(|passage| (said.memory.content.as_str(), passage)));
+        match self.passage_vectors(texts) {
             Ok(vectors) => {
-                let passages = embedded.iter_mut().flat_map(|said| &mut said.passages);
+                let passages = said.iter_mut().flat_map(|said| &mut said.passages);
                 for (passage, vector) in passages.zip(vectors) {
                     passage.vector = Some(self.quantised(&vector.values));
                 }
-                (rest > 0).then(|| format!("the last {rest} of the messages are being embedded in the background"))
+                None
             }
             Err(error) => {
                 tracing::warn!(%error, "messages are stored without their embeddings");

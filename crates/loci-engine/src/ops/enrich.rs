@@ -179,7 +179,7 @@ impl Engine {
     /// `unavailable` if the store or the model does not answer; another one if the model refuses the
     /// text.
     fn read(&self, memory: &Memory) -> Result<Reading> {
-        let mut passages = Engine::passages(&memory.content, &memory.tags);
+        let mut passages = Engine::passages(&memory.content, &memory.tags, memory.updated_at);
         let vectors = self.vectors_of(memory, &mut passages)?;
         let enrichment = self.judge(&memory.content);
         let known: HashSet<&str> =
@@ -188,7 +188,9 @@ impl Engine {
         let has_new_terms = terms.iter().any(|(term, _)| !known.contains(term.as_str()));
         if has_new_terms {
             let beside: Vec<String> = memory.tags.iter().chain([&enrichment.summary]).cloned().collect();
-            for (passage, with_summary) in passages.iter_mut().zip(Engine::passages(&memory.content, &beside)) {
+            for (passage, with_summary) in
+                passages.iter_mut().zip(Engine::passages(&memory.content, &beside, memory.updated_at))
+            {
                 passage.terms = with_summary.terms;
             }
         }

@@ -1,10 +1,13 @@
 //! What goes on in the background beside enrichment: what is over is removed, pending embeddings are
 //! made.
 
+use std::slice;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use loci_core::{Batch, Change, MemoryId, Result, Space, Sweep};
+use loci_core::{
+    Batch, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Result, Space, Sweep,
+};
 
 use crate::{Engine, SearchMode, catch_panic};
 
@@ -16,10 +19,13 @@ const WIPE_MEMORY_SECONDS: u64 = 86_400;
 const EMBED_ROUND_MAX: usize = 32;
 /// The time after which a round embeds no further memory.
 const EMBED_ROUND_TIME: Duration = Duration::from_millis(200);
-/// Passages that are embedded between two looks at the lease: seconds of work.
-const EMBED_STEP: usize = 64;
+/// Memories of a round that are embedded together, at most; fewer where they have many passages.
+const EMBED_GROUP: usize = 16;
 /// Failures in a row that end a round.
 const FAILURES_MAX: usize = 3;
+/// Passages that are embedded between two looks at the lease: seconds of work. What is complete then is
+/// stored.
+const EMBED_STEP: usize = 64;
 
 impl Engine {
     /// Removes what is over, in one short transaction: memories, cached answers, decisions, entries of
@@ -74,48 +80,155 @@ impl Engine {
         let refused = self.rounds.refused.swap(0, Ordering::Relaxed);
         let pending = self.store.without_vector(self.embedder.model(), refused + EMBED_ROUND_MAX)?;
         let mut is_end = pending.len() < refused + EMBED_ROUND_MAX;
-        let (mut embedded, mut failures, mut first_failure) = (0, 0, None);
-        for (space, id) in pending.into_iter().skip(refused) {
-            match catch_panic(|| self.embed_memory(&space, id)) {
-                Ok(true) => embedded += 1,
+        let mut waiting = pending.get(refused..).unwrap_or_default().iter();
+        let mut round = Round::default();
+        // What is left of a group that failed.
+        let mut alone = Vec::new().into_iter();
+        loop {
+            let next: Option<Text> = alone.next();
+            let mut group = next.map_or_else(|| self.read_group(&mut waiting, &mut round), |text| vec![text]);
+            if group.is_empty() {
+                is_end &= !round.is_away();
+                break;
+            }
+            let read = group.len();
+            let outcome = catch_panic(|| self.embed_group(&mut group));
+            round.embedded += read - group.len();
+            match outcome {
+                Ok(true) => {}
                 // The lease is another engine's: the rest is, too.
                 Ok(false) => break,
-                Err(error) => {
-                    failures += 1;
-                    first_failure.get_or_insert(error);
-                }
+                // One by one, so that only the text to blame is passed over.
+                Err(_) if read > 1 => alone = group.into_iter(),
+                Err(error) => round.fail(error),
             }
-            // Nothing but failures: the model is away, rather than the texts to blame.
-            let is_away = embedded == 0 && failures == FAILURES_MAX;
-            if is_away || (embedded > 0 && begun.elapsed() >= EMBED_ROUND_TIME) {
+            if round.is_away() || (round.embedded > 0 && begun.elapsed() >= EMBED_ROUND_TIME) {
                 is_end = false;
                 break;
             }
         }
         if !is_end {
-            self.rounds.refused.store(refused + failures, Ordering::Relaxed);
+            self.rounds.refused.store(refused + round.failures, Ordering::Relaxed);
         }
-        match first_failure {
-            Some(error) if embedded == 0 => Err(error),
-            _ => Ok(embedded),
+        match round.first_failure {
+            Some(error) if round.embedded == 0 => Err(error),
+            _ => Ok(round.embedded),
         }
     }
 
-    /// Says whether it may go on: not if the lease was lost.
-    fn embed_memory(&self, space: &Space, id: MemoryId) -> Result<bool> {
-        // It may have gone meanwhile.
-        let Some(memory) = self.store.get(space, &id)? else { return Ok(true) };
-        let mut passages = Engine::passages(&memory.content, &memory.tags);
-        for step in passages.chunks_mut(EMBED_STEP) {
+    /// Reads memories until their passages fill a step, so that all cores are busy and no more is held.
+    fn read_group(&self, waiting: &mut slice::Iter<'_, (Space, MemoryId)>, round: &mut Round) -> Vec<Text> {
+        let (mut group, mut passages) = (Vec::new(), 0);
+        while passages < EMBED_STEP && group.len() < EMBED_GROUP && !round.is_away() {
+            let Some((space, id)) = waiting.next() else { break };
+            match catch_panic(|| Ok(self.store.get(space, id)?.map(Text::of))) {
+                Ok(Some(text)) => {
+                    passages += text.passages.len();
+                    group.push(text);
+                }
+                // It has gone meanwhile.
+                Ok(None) => {}
+                Err(error) => round.fail(error),
+            }
+        }
+        group
+    }
+
+    /// Embeds these together, and takes each away that is stored with all of its vectors. Says
+    /// whether it may go on: not if the lease was lost.
+    fn embed_group(&self, group: &mut Vec<Text>) -> Result<bool> {
+        while !group.is_empty() {
             // A failure to renew it is no reason to throw away what is done.
             if let Ok(false) = self.hold(&self.rounds.embedding) {
                 return Ok(false);
             }
-            self.embed(&memory.content, step)?;
+            let step = group.iter().flat_map(|text| {
+                let passages = text.passages.iter().filter(|passage| passage.vector.is_none());
+                passages.map(|passage| (text.memory.content.as_str(), passage))
+            });
+            let vectors = self.passage_vectors(step.take(EMBED_STEP))?;
+            let passages = group.iter_mut().flat_map(|text| &mut text.passages);
+            for (passage, vector) in passages.filter(|passage| passage.vector.is_none()).zip(vectors) {
+                passage.vector = Some(self.quantised(&vector.values));
+            }
+            let complete = group.iter().take_while(|text| text.is_complete()).count();
+            for of_space in group[..complete].chunk_by(|left, right| left.memory.space == right.memory.space) {
+                self.store_vectors(of_space)?;
+            }
+            group.drain(..complete);
         }
-        let vectors = passages.into_iter().filter_map(|passage| passage.vector).collect();
-        let change = Change::Embed { id, revision: memory.revision, vectors };
-        self.store.commit(Batch { space: space.clone(), changes: vec![change] })?;
         Ok(true)
+    }
+
+    /// Stores the vectors of memories of one space.
+    fn store_vectors(&self, texts: &[Text]) -> Result<()> {
+        let batch = |changes| Batch { space: texts[0].memory.space.clone(), changes };
+        match self.store.commit(batch(texts.iter().map(Text::embedded).collect())) {
+            // What is stored was cut otherwise, so that the store has no place for the vectors. It would
+            // wait for ever.
+            Err(error) if error.code == ErrorCode::Internal && texts.len() == 1 => {
+                tracing::warn!(memory = %texts[0].memory.id, "the passages of a memory are made anew");
+                self.store.commit(batch(vec![texts[0].anew()]))
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// How a round of embedding goes.
+#[derive(Debug, Default)]
+struct Round {
+    embedded: usize,
+    failures: usize,
+    first_failure: Option<Error>,
+}
+
+impl Round {
+    fn fail(&mut self, error: Error) {
+        self.failures += 1;
+        self.first_failure.get_or_insert(error);
+    }
+
+    /// Nothing but failures: the model is away, rather than the texts to blame.
+    fn is_away(&self) -> bool {
+        self.embedded == 0 && self.failures >= FAILURES_MAX
+    }
+}
+
+/// A memory with its passages, which get their vectors one after the other.
+struct Text {
+    memory: Memory,
+    passages: Vec<Passage>,
+}
+
+impl Text {
+    fn of(memory: Memory) -> Self {
+        Text { passages: Engine::passages(&memory.content, &memory.tags, memory.updated_at), memory }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.passages.iter().all(|passage| passage.vector.is_some())
+    }
+
+    fn embedded(&self) -> Change {
+        let vectors = self.passages.iter().filter_map(|passage| passage.vector.clone()).collect();
+        Change::Embed { id: self.memory.id.clone(), revision: self.memory.revision, vectors }
+    }
+
+    /// The memory with these passages instead of those that are stored. A summary that was made for it
+    /// finds it, as it did before.
+    fn anew(&self) -> Change {
+        let Text { memory, passages } = self;
+        let (mut passages, mut metadata) = (passages.clone(), memory.tags.clone());
+        if memory.enrichment == Some(EnrichmentStatus::Completed) {
+            metadata.extend(memory.summary.clone());
+            let with_summary = Engine::passages(&memory.content, &metadata, memory.updated_at);
+            for (passage, with_summary) in passages.iter_mut().zip(with_summary) {
+                passage.terms = with_summary.terms;
+            }
+        }
+        let expect = Expect::Revision(memory.revision);
+        let memory = Memory { revision: memory.revision + 1, ..memory.clone() };
+        Change::Put { memory: Box::new(memory), passages: Some(passages), expect }
     }
 }

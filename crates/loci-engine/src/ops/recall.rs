@@ -5,11 +5,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use loci_core::{
-    Access, Caller, Candidate, CandidateQuery, CollectionFilter, Error, ErrorCode, Filter, Memory, MemoryId,
-    QueryVector, Result, Superseded, Tier, Timestamp, limits,
+    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Error, ErrorCode, Filter, MARKS_MAX,
+    Memory, MemoryId, QueryVector, Result, Superseded, Tier, Timestamp, limits,
 };
-use loci_search::analysis::query_terms;
-use loci_search::fusion::{Scores, reciprocal_rank, relevance};
+use loci_search::dates;
+use loci_search::document::TIME;
+use loci_search::fusion::{Fits, Fused, Scores, fuse, reciprocal_rank};
+use loci_search::query::Query;
 
 use crate::{Engine, FusionWeights, SearchMode, check};
 
@@ -18,6 +20,12 @@ use crate::{Engine, FusionWeights, SearchMode, check};
 const CANDIDATES_PER_RESULT: usize = 4;
 /// Candidates that are scored at least.
 const CANDIDATES_MIN: usize = 50;
+/// Candidates that are asked for at most to find what the query quotes.
+const QUOTING_CANDIDATES_MAX: usize = 3_200;
+/// Bytes of text that are read at most to find it.
+const QUOTING_BYTES_MAX: usize = 64 << 20;
+/// Texts that are read at a time.
+const QUOTING_READ: usize = 64;
 
 /// A question.
 pub struct Recall<'a> {
@@ -41,7 +49,7 @@ pub struct Recall<'a> {
 }
 
 /// What a ranking can use of a candidate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Signals {
     /// Fused relevance, 0 to 1.
     pub relevance: f64,
@@ -49,9 +57,17 @@ pub struct Signals {
     pub bm25: f32,
     /// Cosine of the nearest passage, if it has a vector.
     pub cosine: Option<f32>,
-    /// Its place by words among the candidates, from 1; none if no word of the query occurs.
+    /// What the words count in this search, 0 to 1; the meaning counts the rest.
+    pub words_weight: f64,
+    /// What its neighbours and its thread added to the relevance, before that was scaled to 1.
+    pub context: f64,
+    /// What was added for a speaker or time that the query names.
+    pub asked_for: f64,
+    /// Its place by words among the candidates, with what its thread adds, from 1; none if no word of the
+    /// query occurs in it or around it.
     pub rank_by_words: Option<usize>,
-    /// Its place by meaning among the candidates, from 1; none if nothing could be compared.
+    /// Its place by meaning among the candidates, with what its neighbours add, from 1; none if
+    /// nothing could be compared.
     pub rank_by_meaning: Option<usize>,
     /// How often it was returned before; 0 unless the request counts accesses.
     pub access_count: u64,
@@ -95,6 +111,33 @@ pub struct Recalled {
 /// A candidate with its score.
 type Ranked<'a> = (f64, Signals, &'a Candidate);
 
+/// What a query looks for beside its topic: marks of the index, by what they mean.
+#[derive(Default)]
+struct Marks {
+    /// Speakers, then dates, then [`TIME`].
+    names: Vec<String>,
+    speakers: u64,
+    dates: u64,
+    time: u64,
+}
+
+impl Marks {
+    fn of(query: &Query) -> Self {
+        let mut marks = Marks::default();
+        marks.speakers = marks.add(query.speakers.iter().cloned());
+        marks.dates = marks.add(query.dates.iter().cloned());
+        marks.time = marks.add(query.asks_when.then(|| TIME.to_owned()));
+        marks
+    }
+
+    /// Adds as many as there is room for; returns their bits.
+    fn add(&mut self, names: impl IntoIterator<Item = String>) -> u64 {
+        let begin = self.names.len();
+        self.names.extend(names.into_iter().take(MARKS_MAX - begin));
+        (begin..self.names.len()).fold(0, |bits, bit| bits | 1 << bit)
+    }
+}
+
 impl Engine {
     /// The best memories for a question among those that the caller may read. Memories that a
     /// live one supersedes are left out, and so is the lesser one of a message and the memory made
@@ -113,17 +156,26 @@ impl Engine {
         filter.tags.clone_from(&request.tags);
         filter.superseded = Superseded::Hide;
 
-        let (vector, mut degraded) = self.query_vector(request.query)?;
-        let terms = if self.search_mode == SearchMode::Vector { Vec::new() } else { query_terms(request.query) };
+        let (vector, problem) = self.query_vector(request.query)?;
+        let mut notices: Vec<String> = problem.into_iter().collect();
+        let query = Query::parse(request.query, dates::day(filter.live_at.microseconds()));
+        let marks = Marks::of(&query);
         let limit = request.limit.clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
-        let candidates = self.store.candidates(&CandidateQuery {
-            filter: &filter,
-            terms: &terms,
-            vector: vector.as_ref(),
-            limit: (limit * CANDIDATES_PER_RESULT).max(CANDIDATES_MIN),
-        })?;
+        let find = |required: &[String], wanted| self.find(&filter, &query, &marks, required, vector.as_ref(), wanted);
+        let quoting = if self.weights.phrases { self.quoting(&filter, &query, limit, &find)? } else { None };
+        let (candidates, quoting) = match quoting {
+            Some((candidates, holders)) if !holders.is_empty() => (candidates, Some(holders)),
+            quoting => {
+                if quoting.is_some() {
+                    let phrases = query.phrases.iter().map(|phrase| format!("\u{201c}{}\u{201d}", phrase.text()));
+                    let phrases = phrases.collect::<Vec<_>>().join(" and ");
+                    notices.push(format!("no text was found that holds {phrases} word for word; these come near"));
+                }
+                (find(&[], candidates_for(limit))?, None)
+            }
+        };
         if vector.is_some() && candidates.passages_without_vector > 0 {
-            degraded = Some(format!(
+            notices.push(format!(
                 "{} of {} passages are not embedded yet and were searched by words alone",
                 candidates.passages_without_vector, candidates.passages
             ));
@@ -132,7 +184,11 @@ impl Engine {
         let unwritten = self.unwritten_accesses(&caller.space, candidates.hits.iter().map(|candidate| &candidate.id));
         let accesses =
             if request.counts_access { self.accesses(caller, &candidates.hits, &unwritten)? } else { Vec::new() };
-        let mut ranked = self.ranked(&candidates.hits, &accesses, filter.live_at, request.ranking);
+        let fused = self.fused(&candidates, &query, &marks, candidates_for(limit));
+        let mut ranked = ranked(&candidates.hits, &fused, &accesses, filter.live_at, request.ranking);
+        if let Some(holders) = quoting {
+            ranked.retain(|(_, _, candidate)| holders.contains(&candidate.id));
+        }
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| among_equals(a.2, b.2)));
         drop_pairs(&mut ranked);
 
@@ -145,7 +201,99 @@ impl Engine {
                 self.count_access(&caller.space, &hit.memory.id);
             }
         }
-        Ok(Recalled { hits, degraded })
+        Ok(Recalled { hits, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
+    }
+
+    /// Candidates whose passages hold the required terms.
+    fn find(
+        &self,
+        filter: &Filter,
+        query: &Query,
+        marks: &Marks,
+        required: &[String],
+        vector: Option<&QueryVector>,
+        wanted: usize,
+    ) -> Result<Candidates> {
+        let by_words = self.search_mode != SearchMode::Vector;
+        self.store.candidates(&CandidateQuery {
+            terms: if by_words { &query.terms } else { &[] },
+            required,
+            marks: if by_words { &marks.names } else { &[] },
+            vector,
+            with_context: by_words,
+            ..CandidateQuery::of(filter, wanted)
+        })
+    }
+
+    /// If the query quotes something: candidates, and the ids of those that hold it word for word. The
+    /// index knows who has all words of a quotation; in which order, only the text does.
+    fn quoting(
+        &self,
+        filter: &Filter,
+        query: &Query,
+        limit: usize,
+        find: &dyn Fn(&[String], usize) -> Result<Candidates>,
+    ) -> Result<Option<(Candidates, HashSet<MemoryId>)>> {
+        if query.phrases.is_empty() {
+            return Ok(None);
+        }
+        let required = query.required();
+        let (mut looked_at, mut holders, mut bytes) = (HashSet::new(), HashSet::new(), 0);
+        let mut wanted = candidates_for(limit);
+        loop {
+            let mut candidates = find(&required, wanted)?;
+            candidates
+                .hits
+                .sort_by(|left, right| right.bm25.total_cmp(&left.bm25).then_with(|| left.id.cmp(&right.id)));
+            let new = candidates.hits.iter().map(|candidate| &candidate.id).filter(|id| !looked_at.contains(*id));
+            let new: Vec<MemoryId> = new.cloned().collect();
+            for ids in new.chunks(QUOTING_READ) {
+                if bytes < QUOTING_BYTES_MAX {
+                    for memory in self.store.get_all(filter, ids)? {
+                        bytes += memory.content.len();
+                        if holds_all(&memory, query) {
+                            holders.insert(memory.id);
+                        }
+                    }
+                }
+            }
+            // A message and the memory made from it count as one.
+            let origins = candidates.hits.iter().filter(|candidate| holders.contains(&candidate.id));
+            let origins: HashSet<_> =
+                origins.map(|candidate| candidate.source.as_ref().unwrap_or(&candidate.id)).collect();
+            let is_end =
+                candidates.hits.len() < wanted || wanted >= QUOTING_CANDIDATES_MAX || bytes >= QUOTING_BYTES_MAX;
+            if is_end || origins.len() >= limit {
+                return Ok(Some((candidates, holders)));
+            }
+            looked_at.extend(new);
+            wanted = (wanted * 4).min(QUOTING_CANDIDATES_MAX);
+        }
+    }
+
+    /// What the ranking makes of each candidate.
+    fn fused(&self, candidates: &Candidates, query: &Query, marks: &Marks, depth: usize) -> Vec<Fused> {
+        let scores = |hit: &Candidate| {
+            let stored_on = dates::day(hit.created_at.microseconds());
+            Scores {
+                bm25: hit.bm25,
+                cosine: hit.cosine,
+                place: hit.place_in_thread.map(|place| (place.thread, place.position)),
+                signals: Fits {
+                    speaker: hit.marks & marks.speakers != 0,
+                    date: hit.marks & marks.dates != 0
+                        || query.days.as_ref().is_some_and(|days| days.contains(&stored_on)),
+                    time: hit.marks & marks.time != 0,
+                },
+            }
+        };
+        if self.search_mode == SearchMode::Vector {
+            let meaning = |hit: &Candidate| f64::from(hit.cosine.unwrap_or(0.0).max(0.0));
+            let of = |meaning| Fused { meaning, meaning_in_context: meaning, relevance: meaning, ..Fused::default() };
+            return candidates.hits.iter().map(meaning).map(of).collect();
+        }
+        let scores: Vec<Scores> = candidates.hits.iter().map(scores).collect();
+        fuse(&scores, &candidates.threads, candidates.bm25_bound, &self.weights, depth)
     }
 
     /// How often each candidate was returned before.
@@ -185,8 +333,8 @@ impl Engine {
         if self.search_mode == SearchMode::Words {
             return Ok((None, None));
         }
-        match self.vectors(&[query]) {
-            Ok(mut vectors) => Ok((vectors.pop(), None)),
+        match self.embedder.embed_query(query) {
+            Ok(values) => Ok((Some(QueryVector { model: self.embedder.model().clone(), values }), None)),
             Err(error) if self.search_mode == SearchMode::Vector => Err(error),
             Err(error) => {
                 tracing::warn!(%error, "searching by words alone");
@@ -194,49 +342,57 @@ impl Engine {
             }
         }
     }
+}
 
-    fn ranked<'a>(
-        &self,
-        candidates: &'a [Candidate],
-        accesses: &[u64],
-        now: Timestamp,
-        ranking: &dyn Fn(&Signals) -> f64,
-    ) -> Vec<Ranked<'a>> {
-        let scores: Vec<_> = candidates.iter().map(|hit| Scores { bm25: hit.bm25, cosine: hit.cosine }).collect();
-        let fused = match self.search_mode {
-            SearchMode::Vector => {
-                scores.iter().map(|scores| f64::from(scores.cosine.unwrap_or(0.0).max(0.0))).collect()
-            }
-            SearchMode::Hybrid | SearchMode::Words => relevance(&scores),
+/// Whether the memory holds all that the query quotes.
+fn holds_all(memory: &Memory, query: &Query) -> bool {
+    let texts = || std::iter::once(&memory.content).chain(&memory.summary).chain(&memory.tags);
+    query.phrases.iter().all(|phrase| texts().any(|text| phrase.is_in(text)))
+}
+
+/// How many candidates are scored for so many results.
+fn candidates_for(limit: usize) -> usize {
+    (limit * CANDIDATES_PER_RESULT).max(CANDIDATES_MIN)
+}
+
+fn ranked<'a>(
+    candidates: &'a [Candidate],
+    fused: &[Fused],
+    accesses: &[u64],
+    now: Timestamp,
+    ranking: &dyn Fn(&Signals) -> f64,
+) -> Vec<Ranked<'a>> {
+    let by_words =
+        ranks(candidates, |index| fused[index].words_in_context, |index| fused[index].words_in_context > 0.0);
+    let by_meaning =
+        ranks(candidates, |index| fused[index].meaning_in_context, |index| candidates[index].cosine.is_some());
+    let rank = |(index, (candidate, fused)): (usize, (&'a Candidate, &Fused))| {
+        let signals = Signals {
+            relevance: fused.relevance,
+            bm25: candidate.bm25,
+            cosine: candidate.cosine,
+            words_weight: fused.words_weight,
+            context: fused.context,
+            asked_for: fused.signals,
+            passage: candidate.passage,
+            rank_by_words: by_words[index],
+            rank_by_meaning: by_meaning[index],
+            access_count: accesses.get(index).copied().unwrap_or(0),
+            weight: candidate.weight,
+            age_days: now.days_since(candidate.updated_at).max(0.0),
+            collection: candidate.collection.clone(),
         };
-        let by_words = ranks(candidates, |hit| (hit.bm25 > 0.0).then_some(hit.bm25));
-        let by_meaning = ranks(candidates, |hit| hit.cosine);
-        let rank = |(index, (candidate, relevance)): (usize, (&'a Candidate, f64))| {
-            let signals = Signals {
-                relevance,
-                bm25: candidate.bm25,
-                cosine: candidate.cosine,
-                passage: candidate.passage,
-                rank_by_words: by_words[index],
-                rank_by_meaning: by_meaning[index],
-                access_count: accesses.get(index).copied().unwrap_or(0),
-                weight: candidate.weight,
-                age_days: now.days_since(candidate.updated_at).max(0.0),
-                collection: candidate.collection.clone(),
-            };
-            (ranking(&signals), signals, candidate)
-        };
-        candidates.iter().zip(fused).enumerate().map(rank).collect()
-    }
+        (ranking(&signals), signals, candidate)
+    };
+    candidates.iter().zip(fused).enumerate().map(rank).collect()
 }
 
 /// The place of each candidate, from 1, by its score, ties by id; none for those without.
-fn ranks(candidates: &[Candidate], score: impl Fn(&Candidate) -> Option<f32>) -> Vec<Option<usize>> {
-    let mut scored: Vec<(f32, usize)> =
-        candidates.iter().enumerate().filter_map(|(index, candidate)| Some((score(candidate)?, index))).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| among_equals(&candidates[a.1], &candidates[b.1])));
+fn ranks(candidates: &[Candidate], score: impl Fn(usize) -> f64, has: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
+    let mut scored: Vec<usize> = (0..candidates.len()).filter(|index| has(*index)).collect();
+    scored.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then_with(|| among_equals(&candidates[*a], &candidates[*b])));
     let mut ranks = vec![None; candidates.len()];
-    for (place, (_, index)) in scored.into_iter().enumerate() {
+    for (place, index) in scored.into_iter().enumerate() {
         ranks[index] = Some(place + 1);
     }
     ranks

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use loci_core::{
     Access, Batch, Caller, CandidateQuery, Change, CollectionFilter, Delivery, Error, ErrorCode, Expect, Filter,
-    Memory, MemoryId, Passage, Place, QueryVector, Result, Scope, Superseded, Tier, Visibility,
+    Memory, MemoryId, Passage, Place, QueryVector, Result, Scope, Superseded, Tier, Timestamp, Visibility,
 };
 use uuid::Uuid;
 
@@ -92,49 +92,21 @@ impl Engine {
     /// the superseded memory is not there to be read, `forbidden` if it may not be changed;
     /// `conflict` if the caller's data was wiped meanwhile; `unavailable` if the store cannot be
     /// written. Then nothing was stored.
-    pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
+    pub fn remember(&self, caller: &Caller, mut request: Remember) -> Result<Remembered> {
         let since = self.store.version()?;
         check_request(&request)?;
         if let Some(old) = &request.supersedes {
             self.writable(caller, old)?;
         }
-        let tags = distinct(request.tags);
-        let mut passages = Engine::passages(&request.content, &tags);
-        let (embedding, vectors) = self.embed_at_once(&request.content, &mut passages);
+        let similar = request.similar.take();
+        let memory = new_memory(caller, request, self.now());
+        let mut passages = Engine::passages(&memory.content, &memory.tags, memory.updated_at);
+        let (embedding, vectors) = self.embed_at_once(&memory.content, &mut passages);
         // What a caller may not search, it may not fish for by storing something similar.
-        let query = request.similar.as_ref().filter(|_| caller.principal.scopes.allow(Scope::Read));
+        let query = similar.filter(|_| caller.principal.scopes.allow(Scope::Read));
         let similar = match query {
-            Some(query) => self.similar(caller, query, &vectors, request.supersedes.as_ref())?,
+            Some(query) => self.similar(caller, &query, &vectors, memory.supersedes.as_ref())?,
             None => Vec::new(),
-        };
-        let now = self.now();
-        let memory = Memory {
-            space: caller.space.clone(),
-            id: MemoryId::new(Uuid::now_v7().to_string()),
-            place: Place {
-                collection: request.collection,
-                section: request.section.unwrap_or_else(|| request.kind.clone()),
-            },
-            content: request.content,
-            kind: request.kind,
-            summary: None,
-            tags,
-            tier: Tier::LongTerm,
-            thread: None,
-            source: None,
-            enrichment: None,
-            links: Vec::new(),
-            access: Access::default(),
-            weight: request.weight,
-            delivery: request.delivery,
-            owner: caller.principal.subject.clone(),
-            visibility: request.visibility,
-            supersedes: request.supersedes,
-            superseded_by: None,
-            expires_at: request.ttl_seconds.map(|seconds| now.plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX))),
-            created_at: now,
-            updated_at: now,
-            revision: 1,
         };
         self.commit_new(caller, &memory, passages, since)?;
         self.embed_soon(&embedding);
@@ -228,7 +200,7 @@ impl Engine {
     ) -> Result<Vec<(f32, MemoryId)>> {
         let mut nearest: HashMap<MemoryId, f32> = HashMap::new();
         for vector in vectors {
-            let query = CandidateQuery { filter, terms: &[], vector: Some(vector), limit };
+            let query = CandidateQuery { vector: Some(vector), ..CandidateQuery::of(filter, limit) };
             for hit in self.store.candidates(&query)?.hits {
                 let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
                 *cosine = cosine.max(hit.cosine.unwrap_or(f32::MIN));
@@ -237,6 +209,38 @@ impl Engine {
         let mut near: Vec<(f32, MemoryId)> = nearest.into_iter().map(|(id, cosine)| (cosine, id)).collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         Ok(near)
+    }
+}
+
+/// The memory that the request makes, with a new id.
+pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> Memory {
+    Memory {
+        space: caller.space.clone(),
+        id: MemoryId::new(Uuid::now_v7().to_string()),
+        place: Place {
+            collection: request.collection,
+            section: request.section.unwrap_or_else(|| request.kind.clone()),
+        },
+        content: request.content,
+        kind: request.kind,
+        summary: None,
+        tags: distinct(request.tags),
+        tier: Tier::LongTerm,
+        thread: None,
+        source: None,
+        enrichment: None,
+        links: Vec::new(),
+        access: Access::default(),
+        weight: request.weight,
+        delivery: request.delivery,
+        owner: caller.principal.subject.clone(),
+        visibility: request.visibility,
+        supersedes: request.supersedes,
+        superseded_by: None,
+        expires_at: request.ttl_seconds.map(|seconds| now.plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX))),
+        created_at: now,
+        updated_at: now,
+        revision: 1,
     }
 }
 
@@ -251,7 +255,7 @@ pub(crate) fn distinct(tags: Vec<String>) -> Vec<String> {
     distinct
 }
 
-fn check_request(request: &Remember) -> Result<()> {
+pub(crate) fn check_request(request: &Remember) -> Result<()> {
     check::content("content", &request.content)?;
     if let Some(collection) = &request.collection {
         check::name("collection", collection)?;

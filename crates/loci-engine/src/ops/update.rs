@@ -15,7 +15,8 @@ impl Engine {
     pub fn update(&self, caller: &Caller, id: &MemoryId, content: &str) -> Result<(Memory, Embedding)> {
         check::content("content", content)?;
         let tags = self.writable(caller, id)?.tags;
-        let mut passages = Engine::passages(content, &tags);
+        let now = self.now();
+        let mut passages = Engine::passages(content, &tags, now);
         let (embedding, _) = self.embed_at_once(content, &mut passages);
         let memory = self.locks.change(id, || {
             let mut memory = self.writable(caller, id)?;
@@ -23,7 +24,8 @@ impl Engine {
             content.clone_into(&mut memory.content);
             // It was of the text before.
             memory.summary = None;
-            memory.updated_at = self.now();
+            // A faster one may have come later.
+            memory.updated_at = memory.updated_at.max(now);
             memory.revision += 1;
             let change = Change::Put { memory: Box::new(memory.clone()), passages: Some(passages.clone()), expect };
             self.store.commit(Batch { space: caller.space.clone(), changes: vec![change] })?;

@@ -50,6 +50,7 @@ impl Store for FaultyStore {
         candidates(query: &CandidateQuery<'_>) -> Candidates;
         vectors(space: &Space, id: &MemoryId, model: &ModelId) -> Vec<Vector>;
         without_vector(model: &ModelId, limit: usize) -> Vec<(Space, MemoryId)>;
+        pending_embeddings(model: &ModelId) -> u64;
         soft_delete(filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize;
         thread_end(space: &Space, owner: &str, thread: &str) -> u64;
         accesses(space: &Space, ids: &[MemoryId]) -> Vec<u64>;

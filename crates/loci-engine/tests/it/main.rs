@@ -8,7 +8,9 @@ mod audit;
 mod conversations;
 mod enrichment;
 mod faulty_store;
+mod imports;
 mod maintenance;
+mod quoting;
 mod recalls;
 mod users;
 

@@ -241,7 +241,7 @@ fn the_lease_on_embedding_does_not_run_out_under_long_work() {
     let engine = Engine::new(store.clone(), slow.clone(), clock, SearchMode::Hybrid);
     assert_eq!(rounds(|| engine.embed_pending()).iter().sum::<usize>(), 4);
     let lost = slow.lost.lock().unwrap();
-    assert!(lost.len() > 6 && !lost.contains(&true), "{lost:?}");
+    assert!(lost.len() > 4 && !lost.contains(&true), "{lost:?}");
     assert_eq!(store.inner.without_vector(slow.model(), 1), Ok(vec![]));
 }
 
@@ -281,4 +281,74 @@ fn messages_are_embedded_in_the_background_too() {
     assert_eq!(rounds(|| engine.embed_pending()), [1]);
     let recall = Recall { tier: Some(Tier::ShortTerm), ..question("kettle") };
     assert!(engine.recall(&ann, &recall).unwrap().hits[0].signals.cosine.is_some());
+}
+
+/// Notes how many texts it is given at once, and loses the lease on embedding after some calls.
+struct StepEmbedder {
+    inner: HashingEmbedder,
+    store: Arc<NaiveStore>,
+    clock: Arc<FixedClock>,
+    calls_left: AtomicUsize,
+    sizes: Mutex<Vec<usize>>,
+}
+
+impl Embedder for StepEmbedder {
+    fn model(&self) -> &ModelId {
+        self.inner.model()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        self.sizes.lock().unwrap().push(texts.len());
+        if self.calls_left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            let now = self.clock.advance(1_000);
+            self.store.lease("embed", "somebody else", now, now.plus_seconds(1_000)).unwrap();
+        }
+        self.inner.embed(texts)
+    }
+}
+
+/// Long texts go through the model a step at a time, and what is complete is stored at once.
+#[test]
+fn a_lost_lease_throws_away_one_step_at_most() {
+    let (_, _, store, clock) = two();
+    let without_model =
+        Engine::new(store.clone(), Arc::new(FailingEmbedder::default()), clock.clone(), SearchMode::Hybrid);
+    let long = "Some words follow here, and a few others come after them. ".repeat(600);
+    for number in 0..6 {
+        without_model.remember(&Caller::local(), fact(&format!("{number} {long}"), Visibility::Common)).unwrap();
+    }
+    let passages = store.inner.size().unwrap().passages as usize / 6;
+    assert!((33..64).contains(&passages), "two of them fill a step, which ends within the second: {passages}");
+    let embedder = Arc::new(StepEmbedder {
+        inner: HashingEmbedder::default(),
+        store: store.inner.clone(),
+        clock: clock.clone(),
+        calls_left: AtomicUsize::new(1),
+        sizes: Mutex::default(),
+    });
+    let engine = Engine::new(store.clone(), embedder.clone(), clock, SearchMode::Hybrid);
+    assert_eq!(engine.embed_pending(), Ok(1));
+    assert_eq!(store.inner.pending_embeddings(embedder.model()), Ok(5));
+    assert_eq!(*embedder.sizes.lock().unwrap(), [64]);
+}
+
+/// The later text stays the later one, whichever write was slower.
+#[test]
+fn a_slow_update_takes_no_memory_back_in_time() {
+    let (slow, fast, store, clock) = two();
+    let local = Caller::local();
+    let memory = slow.remember(&local, fact("one", Visibility::Common)).unwrap().memory;
+    let (id, was_faster) = (memory.id.clone(), AtomicBool::new(false));
+    let later = memory.updated_at.plus_seconds(60);
+    store.before(move |method| {
+        if method == "commit" && !was_faster.swap(true, Ordering::SeqCst) {
+            clock.set(later);
+            fast.update(&Caller::local(), &id, "three")?;
+        }
+        Ok(())
+    });
+    let (updated, _) = slow.update(&local, &memory.id, "two").unwrap();
+    assert_eq!((updated.content.as_str(), updated.updated_at), ("two", later));
+    store.before(|_| Ok(()));
+    assert_eq!(slow.show(&local, &memory.id).unwrap().updated_at, later);
 }

@@ -2,11 +2,15 @@
 //! the best. They know slots (small numbers for passages) and nothing of memories, filters or
 //! files; a store maps its records to slots and says which slots count.
 
+mod bits;
 mod kernel;
 mod postings;
+mod sketch;
 mod top;
 mod vectors;
 
-pub use postings::{Postings, Statistics};
+pub use bits::Bits;
+pub use kernel::Instructions;
+pub use postings::{Admitted, Postings, Statistics, WordQuery, bm25};
 pub use top::top;
-pub use vectors::{PreparedQuery, Vectors};
+pub use vectors::Vectors;

@@ -72,7 +72,7 @@ async fn parameters_of_the_wrong_shape_are_a_protocol_error() {
 }
 
 #[tokio::test]
-async fn a_notice_is_in_the_metadata() {
+async fn notice_and_explanations_are_in_the_metadata() {
     let world = World::new();
     let server = Server::start(&world, Authentication::Anonymous).await;
     for version in LEGACY.into_iter().chain([MODERN]) {
@@ -82,9 +82,12 @@ async fn a_notice_is_in_the_metadata() {
         for reply in [over_pipe, over_http] {
             assert_eq!(reply["result"]["_meta"]["loci/notice"], "half of it", "{version}: {reply}");
             assert_eq!(reply["result"]["content"][0]["text"], "Note: half of it.\n[]");
+            assert_eq!(reply["result"]["_meta"]["loci/hits"], json!([{"id": "a", "final": 0.5}]));
         }
         let none = pipe.request(2, "tools/call", call("numbers", json!({}))).await;
-        assert_eq!(none["result"]["_meta"].get("loci/notice"), None);
+        for key in ["loci/notice", "loci/hits"] {
+            assert_eq!(none["result"]["_meta"].get(key), None);
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A number that stands for a name. Names of spaces, owners, places and tags share one list.
+/// A number that stands for a name. Names of spaces, owners, places, tags and threads share one list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Name(u32);
 
-/// Names and their numbers. A name stays until the index is loaded anew: there are few of them.
+/// Names and their numbers. A name stays until the index is loaded anew: they are few, and small beside
+/// what bears them.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     numbers: HashMap<Arc<str>, Name>,
@@ -28,6 +29,20 @@ impl Names {
     /// The number of a name; none if nothing bears it.
     pub(super) fn find(&self, text: &str) -> Option<Name> {
         self.numbers.get(text).copied()
+    }
+
+    /// How many there are. It never falls, so that it tells whether there are new ones.
+    pub(super) fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Bytes that they hold in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        // A shared text has two counts before it.
+        let texts: usize = self.texts.iter().map(|text| text.len() + 2 * size_of::<usize>()).sum();
+        texts
+            + self.texts.capacity() * size_of::<Arc<str>>()
+            + self.numbers.capacity() * (size_of::<(Arc<str>, Name)>() + 1)
     }
 
     /// The name with that number.

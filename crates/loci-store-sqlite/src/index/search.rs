@@ -1,147 +1,197 @@
 //! Candidates for a query.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
-use loci_core::{Candidate, CandidateQuery, Candidates, MemoryId, QueryVector};
-use loci_search::index::{Statistics, Vectors, top};
+use loci_core::{Candidate, CandidateQuery, Candidates, MARKS_MAX, MemoryId, ThreadPlace};
+use loci_search::index::{Admitted, Bits, Statistics, Vectors, WordQuery, top};
 
-use super::{Index, NONE, Record};
+use super::views::View;
+use super::{Index, NONE};
 
-/// How every memory scored, by number; the lowest number there is where it did not.
-struct Scores {
-    by_memory: Vec<f32>,
-    by_slot: Vec<f32>,
+/// A query on its way.
+pub(super) struct Search<'a> {
+    pub(super) index: &'a Index,
+    pub(super) query: &'a CandidateQuery<'a>,
+    pub(super) view: &'a View,
+    pub(super) words: WordQuery<'a>,
+    /// The vectors of the query's model, and the query's.
+    meaning: Option<(&'a Vectors, &'a [f32])>,
 }
 
-/// The vectors that a query is compared with, and how the first pass over them went.
-struct Nearness<'a> {
-    query: &'a QueryVector,
-    vectors: &'a Vectors,
-    /// Approximate cosines.
-    scores: Scores,
-    /// By how much they may be wrong.
-    error: f32,
-    compared: usize,
+/// A passage of a memory among those that are looked at.
+struct Looked {
+    slot: u32,
+    /// The memory, by its place among those.
+    memory: u32,
+    /// The passage's place in it.
+    position: u32,
+}
+
+/// How the passages of one memory scored.
+#[derive(Clone, Default)]
+struct Scored {
+    words: Option<Best>,
+    meaning: Option<Best>,
+    marks: u64,
+}
+
+/// The highest score of a memory's passages, at the lowest position of equals.
+#[derive(Clone, Copy)]
+struct Best {
+    score: f32,
+    position: u32,
+}
+
+impl Best {
+    fn raise(best: &mut Option<Best>, score: f32, position: u32) {
+        let is_better = |best: &Best| match score.partial_cmp(&best.score) {
+            Some(Ordering::Equal) => position < best.position,
+            order => order == Some(Ordering::Greater),
+        };
+        if best.as_ref().is_none_or(is_better) {
+            *best = Some(Best { score, position });
+        }
+    }
 }
 
 impl Index {
     /// The best candidates by words and by meaning.
     pub(crate) fn candidates(&self, query: &CandidateQuery<'_>) -> Candidates {
-        let memories = self.admitted(query.filter);
-        let slots: Vec<bool> = self.owners.iter().map(|number| *number != NONE && memories[*number as usize]).collect();
-        let statistics = self.postings.statistics(&slots);
-        let words = self.words(query.terms, statistics, &slots);
-        let nearness = query.vector.and_then(|vector| self.nearness(vector, &slots));
-        let tie = |left: u32, right: u32| self.compare_ids(left, right);
-        let matched = positive(&words.by_memory);
-        let mut chosen: BTreeSet<u32> = top(query.limit, matched, tie).into_iter().map(|(number, _)| number).collect();
-        if let Some(nearness) = &nearness {
-            chosen.extend(self.nearest(nearness, query.limit));
+        let view = self.view(query.filter);
+        let statistics = Statistics::of(view.slots.count(), view.length);
+        let meaning = query.vector.and_then(|vector| Some((self.texts.comparable(vector)?, &*vector.values)));
+        let words = self.texts.postings.prepare(query.terms, statistics, self.admitted(&view.slots));
+        let search = Search { index: self, query, view: &view, words, meaning };
+        let mut chosen = search.tops();
+        let threads = if query.with_context { search.threads(&chosen) } else { Vec::new() };
+        if query.with_context {
+            search.add_neighbours(&mut chosen);
         }
-        let hits = chosen.into_iter().filter_map(|number| self.candidate(number, &words, nearness.as_ref()));
-        let compared = nearness.as_ref().map_or(0, |nearness| nearness.compared);
+        let compared = meaning.map_or(0, |(vectors, _)| vectors.covered(&view.slots));
         Candidates {
-            hits: hits.collect(),
+            hits: search.hits(&chosen, &threads),
+            threads: search.thread_scores(&threads),
+            bm25_bound: search.words.bound(),
             passages: statistics.passages,
             passages_without_vector: query.vector.map_or(0, |_| statistics.passages - compared),
         }
     }
 
-    /// BM25 of every admitted passage and the best of each memory; 0 where no word occurs.
-    fn words(&self, terms: &[String], statistics: Statistics, slots: &[bool]) -> Scores {
-        let mut scores = Scores { by_memory: vec![0.0; self.traits.len()], by_slot: vec![0.0; slots.len()] };
-        if terms.is_empty() {
-            return scores;
-        }
-        self.postings.score(terms, statistics, slots, &mut scores.by_slot);
-        for (number, score) in self.owners.iter().zip(&scores.by_slot) {
-            if *score > 0.0 {
-                let best = &mut scores.by_memory[*number as usize];
-                *best = best.max(*score);
-            }
-        }
-        scores
+    /// These slots, as the postings want to know them.
+    fn admitted<'a>(&self, slots: &'a Bits) -> Admitted<'a> {
+        if slots.count() == self.slots.in_postings() { Admitted::All } else { Admitted::Only(slots) }
     }
 
-    /// The first pass over the vectors; none if nothing can be compared with the query.
-    fn nearness<'a>(&'a self, query: &'a QueryVector, slots: &[bool]) -> Option<Nearness<'a>> {
-        let vectors = &self.models.iter().find(|model| model.id == query.model)?.vectors;
-        let prepared = vectors.prepare(&query.values)?;
-        let compared: Vec<u32> = (0_u32..)
-            .zip(slots)
-            .filter(|(slot, admitted)| **admitted && vectors.has(*slot))
-            .map(|(slot, _)| slot)
-            .collect();
-        let mut cosines = Vec::with_capacity(compared.len());
-        vectors.approximate(&prepared, &compared, &mut cosines);
-        let mut scores = Scores {
-            by_memory: vec![f32::NEG_INFINITY; self.traits.len()],
-            by_slot: vec![f32::NEG_INFINITY; slots.len()],
-        };
-        for (slot, cosine) in compared.iter().copied().zip(cosines) {
-            scores.by_slot[slot as usize] = cosine;
-            let best = &mut scores.by_memory[self.owners[slot as usize] as usize];
-            *best = best.max(cosine);
-        }
-        Some(Nearness { query, vectors, scores, error: prepared.error(), compared: compared.len() })
-    }
-
-    /// The memories with the nearest passages, exactly: whatever the first pass cannot rule out is
-    /// compared again in full precision.
-    fn nearest(&self, nearness: &Nearness<'_>, limit: usize) -> Vec<u32> {
-        let scored = || (0_u32..).zip(nearness.scores.by_memory.iter().copied()).filter(|(_, score)| score.is_finite());
-        let Some((_, last)) = top(limit, scored(), |left, right| left.cmp(&right)).last().copied() else {
-            return Vec::new();
-        };
-        let possible = scored().filter(|(_, score)| *score >= last - 2.0 * nearness.error);
-        let exact = possible.filter_map(|(number, _)| {
-            let record = self.records[number as usize].as_ref()?;
-            Some((number, nearness.best(record, &nearness.scores.by_memory, number)?.1))
-        });
-        let best = top(limit, exact.collect::<Vec<_>>(), |left, right| self.compare_ids(left, right));
-        best.into_iter().map(|(number, _)| number).collect()
-    }
-
-    fn candidate(&self, number: u32, words: &Scores, nearness: Option<&Nearness<'_>>) -> Option<Candidate> {
-        let record = self.records[number as usize].as_ref()?;
-        let by_meaning = nearness.and_then(|nearness| nearness.best(record, &nearness.scores.by_memory, number));
-        let by_words = || {
-            let scores = record.slots.iter().map(|slot| words.by_slot[*slot as usize]);
-            (0_u32..).zip(scores).reduce(|best, next| if next.1 > best.1 { next } else { best })
-        };
-        Some(Candidate {
-            id: MemoryId::new(&*record.id),
-            bm25: words.by_memory[number as usize],
-            cosine: by_meaning.map(|(_, cosine)| cosine),
-            passage: by_meaning.or_else(by_words).map_or(0, |(position, _)| position),
-            collection: self.traits[number as usize].collection.and_then(|name| self.names.text(name)),
-            source: record.source.as_deref().map(MemoryId::new),
-            weight: record.weight,
-            updated_at: record.updated_at,
-        })
-    }
-
-    fn compare_ids(&self, left: u32, right: u32) -> Ordering {
+    /// The order of the ids of two memories.
+    pub(super) fn compare_ids(&self, left: u32, right: u32) -> Ordering {
         let id = |number: u32| self.records[number as usize].as_ref().map(|record| &record.id);
         id(left).cmp(&id(right))
     }
 }
 
-impl Nearness<'_> {
-    /// The position and the exact cosine of the memory's nearest passage, the first among equals.
-    fn best(&self, record: &Record, by_memory: &[f32], number: u32) -> Option<(u32, f32)> {
-        let floor = by_memory[number as usize] - 2.0 * self.error;
-        let possible = (0_u32..).zip(&record.slots).filter(|(_, slot)| {
-            let approximate = self.scores.by_slot[**slot as usize];
-            approximate.is_finite() && approximate >= floor
-        });
-        let exact =
-            possible.filter_map(|(position, slot)| Some((position, self.vectors.exact(&self.query.values, *slot)?)));
-        exact.reduce(|best, next| if next.1 > best.1 { next } else { best })
+impl Search<'_> {
+    /// The numbers of the best by words and of the best by meaning, ascending.
+    fn tops(&self) -> Vec<u32> {
+        let (index, limit) = (self.index, self.query.limit);
+        let owner = |slot| index.slots.owner(slot);
+        let tie = |left, right| index.compare_ids(left, right);
+        let nearest = |admitted: &Bits| {
+            let (vectors, query) = self.meaning?;
+            vectors.nearest(query, admitted, limit, owner, tie)
+        };
+        let (by_words, by_meaning) = if self.query.required.is_empty() {
+            (index.texts.postings.search(&self.words, &[], limit, owner, tie), nearest(&self.view.slots))
+        } else {
+            let complete = self.complete();
+            let scores = self.look(&complete, &[]);
+            let score = |scored: Scored| scored.words.map_or(0.0, |best| best.score);
+            let by_words =
+                top(limit, complete.iter().zip(scores).map(|(number, scored)| (*number, score(scored))), tie);
+            (by_words, nearest(&complete.iter().flat_map(|number| index.slots_of(*number)).collect()))
+        };
+        let mut chosen: Vec<u32> =
+            by_words.into_iter().chain(by_meaning.into_iter().flatten()).map(|(number, _)| number).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen
     }
-}
 
-fn positive(scores: &[f32]) -> impl Iterator<Item = (u32, f32)> {
-    (0_u32..).zip(scores.iter().copied()).filter(|(_, score)| *score > 0.0)
+    /// The numbers of the memories whose passages have all required terms, ascending.
+    fn complete(&self) -> Vec<u32> {
+        let postings = &self.index.texts.postings;
+        let mut required: Vec<&String> = self.query.required.iter().collect();
+        required.sort_by_cached_key(|term| postings.list_length(term));
+        let mut numbers: Option<Vec<u32>> = None;
+        for term in required {
+            // The rarest term says whom to ask for the others.
+            let having: Vec<u32> = match numbers {
+                None => postings.holding(std::slice::from_ref(term), self.index.admitted(&self.view.slots)),
+                Some(numbers) => {
+                    let mut slots: Vec<u32> =
+                        numbers.into_iter().flat_map(|number| self.index.slots_of(number)).collect();
+                    slots.sort_unstable();
+                    let present = postings.presence(term, &slots);
+                    slots.into_iter().zip(present).filter_map(|(slot, has_it)| has_it.then_some(slot)).collect()
+                }
+            };
+            let mut owners: Vec<u32> = having.into_iter().map(|slot| self.index.slots.owner(slot)).collect();
+            owners.sort_unstable();
+            owners.dedup();
+            if owners.is_empty() {
+                return owners;
+            }
+            numbers = Some(owners);
+        }
+        numbers.unwrap_or_default()
+    }
+
+    /// How the passages of each of these memories score, and which of the marks they have.
+    fn look(&self, numbers: &[u32], marks: &[String]) -> Vec<Scored> {
+        let mut looked: Vec<Looked> = Vec::with_capacity(numbers.len());
+        for (memory, number) in (0..).zip(numbers) {
+            let slots = (0..).zip(self.index.slots_of(*number));
+            looked.extend(slots.map(|(position, slot)| Looked { slot, memory, position }));
+        }
+        looked.sort_unstable_by_key(|passage| passage.slot);
+        let slots: Vec<u32> = looked.iter().map(|passage| passage.slot).collect();
+        let mut scored = vec![Scored::default(); numbers.len()];
+        for (passage, score) in looked.iter().zip(self.index.texts.postings.scores(&self.words, &slots)) {
+            let scored = &mut scored[passage.memory as usize];
+            Best::raise(&mut scored.words, score, passage.position);
+            let cosine = self.meaning.and_then(|(vectors, query)| vectors.cosine(query, passage.slot));
+            if let Some(cosine) = cosine {
+                Best::raise(&mut scored.meaning, cosine, passage.position);
+            }
+        }
+        for (bit, mark) in marks.iter().take(MARKS_MAX).enumerate() {
+            for (passage, has_it) in looked.iter().zip(self.index.texts.postings.presence(mark, &slots)) {
+                scored[passage.memory as usize].marks |= u64::from(has_it) << bit;
+            }
+        }
+        scored
+    }
+
+    fn hits(&self, numbers: &[u32], threads: &[u32]) -> Vec<Candidate> {
+        let scored = self.look(numbers, self.query.marks);
+        numbers.iter().zip(scored).filter_map(|(number, scored)| self.hit(*number, &scored, threads)).collect()
+    }
+
+    fn hit(&self, number: u32, scored: &Scored, threads: &[u32]) -> Option<Candidate> {
+        let record = self.index.records[number as usize].as_ref()?;
+        let thread = (record.thread != NONE).then(|| threads.binary_search(&record.thread).ok()).flatten();
+        let collection = self.index.traits[number as usize].collection;
+        Some(Candidate {
+            id: MemoryId::new(record.id.to_text()),
+            bm25: scored.words.map_or(0.0, |best| best.score),
+            cosine: scored.meaning.map(|best| best.score),
+            marks: scored.marks,
+            place_in_thread: thread.map(|thread| ThreadPlace { thread, position: record.position }),
+            passage: scored.meaning.or(scored.words).map_or(0, |best| best.position),
+            collection: collection.and_then(|name| self.index.names.text(name)),
+            source: record.source.as_ref().map(|source| MemoryId::new(source.to_text())),
+            weight: record.weight,
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+        })
+    }
 }

@@ -1,18 +1,18 @@
-//! A filter as comparisons of integers, tested before anything is scored.
+//! A filter as comparisons of integers.
 
 use std::ops::RangeInclusive;
 
-use loci_core::{CollectionFilter, Delivery, Filter, Superseded, Tier, Timestamp, Visibility};
+use loci_core::{CollectionFilter, Delivery, Filter, Tier, Timestamp, Visibility};
 
 use super::names::{Name, Names};
-use super::{Index, NONE, Record, Traits};
+use super::{END_OF_TIME, Record, Traits};
 
-/// A compiled filter.
-struct Selection {
+/// A compiled filter, but for its moment and its rule on superseded memories.
+#[derive(Debug)]
+pub(super) struct Selection {
     space: Name,
     everything: bool,
     subject: Option<Name>,
-    live_at: Timestamp,
     owner: Option<Name>,
     tier: Option<Tier>,
     /// When they were first stored; none: whenever.
@@ -25,6 +25,7 @@ struct Selection {
 }
 
 /// The filter on collections. A name that nothing bears admits nothing.
+#[derive(Debug)]
 enum Collections {
     Any,
     Global,
@@ -36,7 +37,7 @@ enum Collections {
 impl Selection {
     /// The filter in numbers; none if it can admit nothing, because nothing bears a name that it
     /// asks for.
-    fn compile(filter: &Filter, names: &Names) -> Option<Self> {
+    pub(super) fn compile(filter: &Filter, names: &Names) -> Option<Self> {
         let collections = match &filter.collections {
             CollectionFilter::Any => Collections::Any,
             CollectionFilter::Global => Collections::Global,
@@ -48,16 +49,13 @@ impl Selection {
             Some(owner) => Some(names.find(owner)?),
             None => None,
         };
-        let created = (filter.created_from.is_some() || filter.created_until.is_some()).then(|| {
-            let end_of_time = Timestamp::from_microseconds(i64::MAX);
-            filter.created_from.unwrap_or(Timestamp::MIN)..=filter.created_until.unwrap_or(end_of_time)
-        });
+        let created = (filter.created_from.is_some() || filter.created_until.is_some())
+            .then(|| filter.created_from.unwrap_or(Timestamp::MIN)..=filter.created_until.unwrap_or(END_OF_TIME));
         let sections = filter.sections.iter().filter_map(|section| names.find(section)).collect();
         Some(Selection {
             space: names.find(filter.space.as_str())?,
             everything: filter.reader.everything,
             subject: filter.reader.subject.as_deref().and_then(|subject| names.find(subject)),
-            live_at: filter.live_at,
             owner,
             tier: filter.tier,
             created,
@@ -69,16 +67,17 @@ impl Selection {
     }
 
     /// Whether the caller may know of it at all: that much is asked of a successor, too.
-    fn is_live_and_readable(&self, memory: &Traits) -> bool {
-        memory.space == Some(self.space)
-            && memory.expires_at > self.live_at
+    pub(super) fn is_live_and_readable(&self, memory: &Traits, moment: Timestamp) -> bool {
+        memory.space == self.space
+            && memory.expires_at > moment
             && (self.everything
                 || memory.visibility != Visibility::Private
                 || memory.owner.is_none()
                 || memory.owner == self.subject)
     }
 
-    fn admits(&self, memory: &Traits, record: Option<&Record>) -> bool {
+    /// Whether it has what else the filter asks for.
+    pub(super) fn admits(&self, memory: &Traits, record: &Record) -> bool {
         let collection = match (&self.collections, memory.collection) {
             (Collections::Any, _)
             | (Collections::Global | Collections::GlobalAnd(_), None)
@@ -91,31 +90,7 @@ impl Selection {
             && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
             && self.tier.is_none_or(|tier| memory.tier == tier)
             && (self.owner.is_none() || memory.owner == self.owner)
-            && self.created.as_ref().is_none_or(|range| record.is_some_and(|record| range.contains(&record.created_at)))
-            && (self.tags.is_empty()
-                || record.is_some_and(|record| self.tags.iter().all(|tag| record.tags.contains(tag))))
-    }
-}
-
-impl Index {
-    /// Which memories the filter admits, by number.
-    pub(super) fn admitted(&self, filter: &Filter) -> Vec<bool> {
-        let mut admitted = vec![false; self.traits.len()];
-        let Some(selection) = Selection::compile(filter, &self.names) else { return admitted };
-        let mut replaced = Vec::new();
-        for ((memory, record), admitted) in self.traits.iter().zip(&self.records).zip(&mut admitted) {
-            if selection.is_live_and_readable(memory) {
-                *admitted = selection.admits(memory, record.as_ref());
-                if memory.replaces != NONE {
-                    replaced.push(memory.replaces);
-                }
-            }
-        }
-        if filter.superseded == Superseded::Hide {
-            for number in replaced {
-                admitted[number as usize] = false;
-            }
-        }
-        admitted
+            && self.created.as_ref().is_none_or(|range| range.contains(&record.created_at))
+            && self.tags.iter().all(|tag| record.tags.contains(tag))
     }
 }

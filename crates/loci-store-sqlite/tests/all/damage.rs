@@ -82,7 +82,8 @@ fn a_damaged_database_is_an_error_and_no_panic() {
 /// Uses a damaged store in every way; whether nothing failed.
 fn survives(folder: &std::path::Path) -> bool {
     let Ok(store) = SqliteStore::open(folder, Options::default()) else { return false };
-    let query = CandidateQuery { filter: &filter(), terms: &["words".to_owned()], vector: None, limit: 10 };
+    let (terms, everything) = (["words".to_owned()], filter());
+    let query = CandidateQuery { terms: &terms, ..CandidateQuery::of(&everything, 10) };
     let page = Page { offset: 0, limit: 100 };
     let (space, now) = (Space::default(), filter().live_at);
     let whole = store.integrity_check().is_ok_and(|findings| findings.is_empty());

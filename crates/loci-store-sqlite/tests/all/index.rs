@@ -1,6 +1,8 @@
 //! The index in memory is the same, however it came about.
 
-use loci_core::{CandidateQuery, Candidates, Filter, Memory, ModelId, QueryVector, Store, Superseded, Timestamp};
+use loci_core::{
+    CandidateQuery, Candidates, Filter, Memory, ModelId, QueryVector, Store, Superseded, ThreadPlace, Timestamp,
+};
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
 use loci_testkit::contract::{agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired};
@@ -22,17 +24,31 @@ fn an_index_kept_current_equals_one_loaded_anew() {
             let vector = QueryVector { model: ModelId::new(model), values };
             let terms = ["ant".to_owned(), "猫".to_owned(), "fox".to_owned()];
             for limit in [1, 3, 100] {
-                let query = CandidateQuery { filter: &filter, terms: &terms, vector: Some(&vector), limit };
-                assert_eq!(sorted(&kept, &query), sorted(&loaded, &query));
+                for required in [&terms[..0], &terms[..1]] {
+                    let query = CandidateQuery {
+                        terms: &terms,
+                        required,
+                        marks: &terms[1..],
+                        vector: Some(&vector),
+                        with_context: true,
+                        ..CandidateQuery::of(&filter, limit)
+                    };
+                    assert_eq!(sorted(&kept, &query), sorted(&loaded, &query));
+                }
             }
         }
     }
 }
 
-fn sorted(store: &SqliteStore, query: &CandidateQuery<'_>) -> Candidates {
+/// The candidates by id, with the BM25 of the thread of each; threads have no order of their own.
+fn sorted(store: &SqliteStore, query: &CandidateQuery<'_>) -> (Candidates, Vec<Option<f32>>) {
     let mut found = store.candidates(query).unwrap();
     found.hits.sort_by(|left, right| left.id.cmp(&right.id));
-    found
+    let threads = std::mem::take(&mut found.threads);
+    let places = found.hits.iter_mut().map(|hit| hit.place_in_thread.as_mut());
+    let of_thread = |place: Option<&mut ThreadPlace>| place.map(|place| threads[std::mem::take(&mut place.thread)]);
+    let of_threads = places.map(of_thread).collect();
+    (found, of_threads)
 }
 
 #[test]
@@ -55,6 +71,25 @@ fn an_index_survives_many_changes_of_one_memory() {
     let size = store.size().unwrap();
     assert_eq!(size.passages, 9);
     assert!(size.index_bytes > 0 && size.index_bytes < 200_000, "dead passages go: {size:?}");
+}
+
+#[test]
+fn an_index_keeps_its_size_while_a_large_memory_changes_again_and_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let mut note = memory("note");
+    let passages =
+        |round: u64| (0..400).map(|number| passage(&format!("w{number} v{} r{round}", number % 9))).collect::<Vec<_>>();
+    store.commit(put(&note, passages(0))).unwrap();
+    let mut largest = [0, 0];
+    for round in 1..=60 {
+        note.revision += 1;
+        store.commit(replace(&note, Some(passages(round)))).unwrap();
+        assert_eq!(search(&store, &filter(), &format!("r{round}")), std::slice::from_ref(&note.id));
+        let largest = &mut largest[usize::from(round > 30)];
+        *largest = store.size().unwrap().index_bytes.max(*largest);
+    }
+    assert!(largest[1] < largest[0] * 3 / 2, "{largest:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod index;
 mod jobs;
 mod processes;
 mod remains;
+mod upgraded;
 
 use std::path::Path;
 
@@ -23,7 +24,7 @@ fn open(folder: &Path) -> SqliteStore {
 
 /// The ids that a search for one word finds, sorted.
 fn search(store: &SqliteStore, filter: &Filter, word: &str) -> Vec<MemoryId> {
-    let query = CandidateQuery { filter, terms: &[word.to_owned()], vector: None, limit: usize::MAX };
+    let query = CandidateQuery { terms: &[word.to_owned()], ..CandidateQuery::of(filter, usize::MAX) };
     let mut ids: Vec<_> = store.candidates(&query).unwrap().hits.into_iter().map(|hit| hit.id).collect();
     ids.sort();
     ids

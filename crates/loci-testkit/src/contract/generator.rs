@@ -1,5 +1,6 @@
 //! Random memories, filters and moments, from a few values each, so that they meet.
 
+use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 use loci_core::{
@@ -21,6 +22,8 @@ pub(super) const OWNER_NAMES: [&str; 2] = ["ann", "bob"];
 pub(super) const THREADS: [&str; 2] = ["talk", "file"];
 pub(super) const WORDS: [&str; 12] =
     ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "koi", "猫"];
+/// Marks, which are no words: nothing is both.
+pub(super) const MARKS: [&str; 3] = ["@ant", "@day", "@猫"];
 pub(super) const MODELS: [&str; 2] = ["first", "second"];
 
 pub(super) struct Generator {
@@ -53,7 +56,7 @@ impl Generator {
     pub(super) fn memory(&mut self, space: &Space, id: MemoryId) -> Memory {
         let random = &mut self.random;
         let owner = random.pick(&OWNERS).map(str::to_owned);
-        let has_thread = owner.is_some() && random.chance(40);
+        let has_thread = random.chance(40);
         Memory {
             space: space.clone(),
             content: format!("content {}", random.below(1_000)),
@@ -86,6 +89,11 @@ impl Generator {
         for word in WORDS {
             if self.random.chance(30) {
                 terms.push(Term { text: word.to_owned(), count: 1 + self.random.below(4) as u32 });
+            }
+        }
+        for mark in MARKS {
+            if self.random.chance(20) {
+                terms.push(Term { text: mark.to_owned(), count: 0 });
             }
         }
         let start = self.random.below(10);
@@ -127,6 +135,14 @@ impl Generator {
             created_until: random.chance(15).then(|| moment_of(random)),
             ..filter
         }
+    }
+
+    /// At most `most` of these, each once.
+    pub(super) fn some_of(&mut self, choices: &[&str], most: usize) -> Vec<String> {
+        let mut chosen: Vec<String> = (0..self.random.below(most + 1)).map(|_| self.pick(choices).to_owned()).collect();
+        let mut seen = BTreeSet::new();
+        chosen.retain(|choice| seen.insert(choice.clone()));
+        chosen
     }
 
     pub(super) fn id(&mut self) -> MemoryId {

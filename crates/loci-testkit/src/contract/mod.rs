@@ -4,8 +4,10 @@
 //! fresh empty store, or `store_contract!(setup, |place| expression)`; that gives one test for each
 //! promise.
 
+mod agreement;
 mod audit;
 mod cache;
+mod context;
 mod conversations;
 mod decisions;
 mod examples;
@@ -16,6 +18,7 @@ mod reading;
 mod searching;
 mod soft_deletion;
 mod sweeping;
+mod terms;
 mod tokens;
 mod wiping;
 mod writing;
@@ -96,6 +99,17 @@ promises! {
         every_write_is_found_by_the_next_search,
         vectors_come_back_whole_or_not_at_all,
         memories_without_a_vector_are_named;
+    terms:
+        required_terms_are_in_the_memory,
+        marks_are_named_and_score_nothing,
+        the_bound_counts_every_term;
+    context:
+        neighbours_come_along,
+        a_thread_is_one_owners_in_one_space,
+        what_the_filter_leaves_out_never_comes_along,
+        a_thread_is_scored_as_one_text,
+        a_position_counts_once_in_its_thread,
+        threads_follow_every_write;
     conversations:
         the_fields_of_conversations_come_back,
         a_filter_knows_owner_tier_and_age,

@@ -4,20 +4,19 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use loci_core::{
-    Access, Batch, Candidate, CandidateQuery, Candidates, Change, Expect, Filter, Job, Memory, MemoryId, ModelId, Page,
-    QueryVector, Result, Space, Store, Touch,
+    Access, Batch, CandidateQuery, Change, Expect, Filter, Job, Memory, MemoryId, ModelId, Page, QueryVector, Result,
+    Space, Store, Touch,
 };
 
+use super::agreement::check_candidates;
 use super::examples::not_wiped;
-use super::generator::{Generator, MODELS, OWNER_NAMES, THREADS, WORDS};
+use super::generator::{Generator, MARKS, MODELS, OWNER_NAMES, THREADS, WORDS};
 use super::sweeping::sweep_through;
 use super::{MakeStore, StoreAndTokens};
 use crate::NaiveStore;
-use crate::naive_search::{self, PassageScore};
 
 const SEEDS: u64 = 6;
 const STEPS: usize = 90;
-const TOLERANCE: f32 = 1e-4;
 
 pub(super) fn random_operations_agree_with_the_naive_store(make: MakeStore<'_>) {
     for seed in 0..SEEDS {
@@ -137,23 +136,22 @@ impl Comparison<'_> {
     }
 
     fn compare_candidates(&mut self, filter: &Filter) {
-        let mut terms: Vec<String> = Vec::new();
-        for _ in 0..self.random.below(4) {
-            let term = self.random.pick(&WORDS).to_owned();
-            if !terms.contains(&term) {
-                terms.push(term);
-            }
-        }
-        let vector = self
-            .random
-            .chance(70)
-            .then(|| QueryVector { model: ModelId::new(self.random.pick(&MODELS)), values: self.random.unit_vector() });
-        let query = CandidateQuery { filter, terms: &terms, vector: vector.as_ref(), limit: self.random.below(9) };
+        let model = ModelId::new(self.random.pick(&MODELS));
+        let has_vector = self.random.chance(70);
+        let vector = has_vector.then(|| QueryVector { model, values: self.random.unit_vector() });
+        let terms = self.random.some_of(&WORDS, 3);
+        let everything = [&WORDS[..], &MARKS].concat();
+        let required = if self.random.chance(30) { self.random.some_of(&everything, 2) } else { Vec::new() };
+        let query = CandidateQuery {
+            terms: &terms,
+            required: &required,
+            marks: &self.random.some_of(&everything, 6),
+            vector: vector.as_ref(),
+            with_context: self.random.chance(60),
+            ..CandidateQuery::of(filter, self.random.below(9))
+        };
         let found = self.store.candidates(&query).expect("the store can be read");
-        let everything = CandidateQuery { limit: usize::MAX, ..query.clone() };
-        let expected = self.model.candidates(&everything).expect("the naive store can be read");
-        let passages = naive_search::scores(&self.model.state(), &query);
-        check_candidates(&query, &found, &expected, |id| passages[id].as_slice());
+        check_candidates(&self.model, &query, &found);
     }
 
     fn batch(&mut self) -> Batch {
@@ -198,57 +196,4 @@ impl Comparison<'_> {
         let access = Access { count: 1 + self.random.below(3) as u64, last: Some(self.random.moment()) };
         Touch { space: self.random.space(), id: self.random.id(), access }
     }
-}
-
-/// Checks the candidates of a store against all candidates of the naive one. Scores may differ by
-/// rounding, so that near the limit either of two near ties may be returned.
-fn check_candidates<'a>(
-    query: &CandidateQuery<'_>,
-    found: &Candidates,
-    all: &Candidates,
-    passages: impl Fn(&MemoryId) -> &'a [PassageScore],
-) {
-    assert_eq!(found.passages, all.passages, "{query:?}");
-    assert_eq!(found.passages_without_vector, all.passages_without_vector, "{query:?}");
-    let word_floor = floor(all.hits.iter().map(|hit| hit.bm25).filter(|bm25| *bm25 > 0.0), query.limit);
-    let meaning_floor = floor(all.hits.iter().filter_map(|hit| hit.cosine), query.limit);
-    let within = |hit: &Candidate, slack: f32| {
-        (hit.bm25 > 0.0 && hit.bm25 >= word_floor + slack)
-            || hit.cosine.is_some_and(|cosine| cosine >= meaning_floor + slack)
-    };
-    for expected in all.hits.iter().filter(|hit| within(hit, TOLERANCE)) {
-        assert!(found.hits.iter().any(|hit| hit.id == expected.id), "{expected:?} is missing for {query:?}");
-    }
-    let ids: BTreeSet<_> = found.hits.iter().map(|hit| &hit.id).collect();
-    assert_eq!(ids.len(), found.hits.len(), "a memory is there twice");
-    assert!(found.hits.len() <= query.limit.saturating_mul(2));
-    for hit in &found.hits {
-        let expected = all.hits.iter().find(|expected| expected.id == hit.id);
-        let expected = expected.unwrap_or_else(|| panic!("{hit:?} is no candidate for {query:?}"));
-        assert!(within(expected, -TOLERANCE), "{hit:?} is beyond the limit of {query:?}");
-        check_hit(hit, expected, passages(&hit.id));
-    }
-}
-
-fn check_hit(hit: &Candidate, expected: &Candidate, passages: &[PassageScore]) {
-    let same = Candidate { bm25: hit.bm25, cosine: hit.cosine, passage: hit.passage, ..expected.clone() };
-    assert_eq!(*hit, same);
-    assert!((hit.bm25 - expected.bm25).abs() < TOLERANCE, "{hit:?} {expected:?}");
-    assert_eq!(hit.cosine.is_some(), expected.cosine.is_some());
-    let chosen = passages[hit.passage as usize];
-    match expected.cosine {
-        Some(cosine) => {
-            assert!((hit.cosine.unwrap_or(f32::NAN) - cosine).abs() < TOLERANCE, "{hit:?} {expected:?}");
-            assert!(chosen.cosine.is_some_and(|chosen| chosen > cosine - TOLERANCE), "{hit:?}");
-        }
-        None => assert!(chosen.bm25 > expected.bm25 - TOLERANCE, "{hit:?}"),
-    }
-}
-
-/// The lowest of the `limit` highest scores; infinity if there is no place at all.
-fn floor(scores: impl Iterator<Item = f32>, limit: usize) -> f32 {
-    let mut scores: Vec<f32> = scores.collect();
-    scores.sort_by(|left, right| right.total_cmp(left));
-    scores.truncate(limit);
-    scores.last().copied().unwrap_or(f32::INFINITY)
 }

@@ -3,8 +3,11 @@
 mod client;
 mod clients;
 mod corpus;
+mod engine;
 mod http;
+mod laboratory;
 mod locomo;
+mod needles;
 mod speed;
 
 use crate::cli::Bench;
@@ -18,6 +21,8 @@ pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), F
         Bench::Clients { folder, memories, calls } => {
             clients::run(folder.as_deref(), *memories as usize, *calls as usize, output)
         }
-        Bench::Locomo { file, conversations } => locomo::run(settings, file, *conversations, output),
+        Bench::Locomo(options) => locomo::run(settings, options, output),
+        Bench::Engine(options) => engine::run(options, output),
+        Bench::Needles(options) => needles::run(settings, options, output),
     }
 }

@@ -1,9 +1,9 @@
 //! `loci list`: browses memories.
 
 use loci_core::limits::LIST_RESULTS_MAX;
-use loci_core::{Caller, CollectionFilter};
+use loci_core::{Caller, CollectionFilter, Visibility};
 use loci_dialects::mememory::Record;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli;
 use crate::exit::Failure;
@@ -27,10 +27,25 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         limit,
     };
     let memories = Parts::open(settings)?.engine.list(&Caller::local(), request)?;
+    let access = memories.iter().map(|memory| (memory.visibility, memory.owner.clone()));
+    let access: Vec<(Visibility, Option<String>)> = access.collect();
     let records: Vec<Record> = memories.into_iter().map(Record::from).collect();
     if records.len() == limit {
         note(format_args!("there may be more: --offset {}", arguments.offset as usize + records.len()));
     }
     let text: String = records.iter().map(memory_text).collect();
-    Ok(output.either(&json!(records), text)?)
+    let values: Vec<Value> = records.iter().zip(access).map(|(record, access)| with_access(record, access)).collect();
+    Ok(output.either(&json!(values), text)?)
+}
+
+/// The record with who may read it, where that is not everyone, so that an import elsewhere keeps it.
+fn with_access(record: &Record, (visibility, owner): (Visibility, Option<String>)) -> Value {
+    let mut value = json!(record);
+    if visibility != Visibility::Common {
+        value["visibility"] = json!(visibility.name());
+        if let Some(owner) = owner {
+            value["owner"] = json!(owner);
+        }
+    }
+    value
 }

@@ -2,6 +2,7 @@
 
 use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Caller, CollectionFilter, ErrorCode, Tier};
+use loci_dialects::explained;
 use loci_dialects::mememory::{self, Record};
 use loci_engine::{Hit, Recall, SearchMode, Signals};
 use serde_json::{Value, json};
@@ -35,13 +36,14 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     let mut values = Vec::new();
     let mut text = String::new();
     for hit in recalled.hits {
+        let why = explained(&hit);
         let Hit { memory, score, signals } = hit;
         let record = Record::from(memory);
         text += &format!("{score:.3}  {}", memory_text(&record));
         let mut value = json!({"memory": record, "score": score});
         if arguments.explain {
             text += &explanation(&signals, score);
-            value["explain"] = explained(&signals);
+            value["explain"] = why;
         }
         values.push(value);
     }
@@ -62,24 +64,15 @@ fn collections(project: Option<&str>) -> CollectionFilter {
 fn explanation(signals: &Signals, score: f64) -> String {
     let cosine = signals.cosine.map_or_else(|| "no vector".to_owned(), |cosine| format!("{cosine:.3}"));
     format!(
-        "    why: score {score:.3} from relevance {:.3} (bm25 {:.3}, cosine {cosine}, passage {}), weight {}, age {:.1} days, {}\n",
+        "    why: score {score:.3} from relevance {:.3} (words {:.0} %: bm25 {:.3}, meaning: cosine {cosine}, context {:.3}, signals {:.3}, passage {}), weight {}, age {:.1} days, {}\n",
         signals.relevance,
+        signals.words_weight * 100.0,
         signals.bm25,
+        signals.context,
+        signals.asked_for,
         signals.passage + 1,
         signals.weight,
         signals.age_days,
         if signals.collection.is_some() { "of a project" } else { "global" },
     )
-}
-
-fn explained(signals: &Signals) -> Value {
-    json!({
-        "relevance": signals.relevance,
-        "bm25": signals.bm25,
-        "cosine": signals.cosine,
-        "passage": signals.passage + 1,
-        "weight": signals.weight,
-        "age_days": signals.age_days,
-        "project": signals.collection.as_deref(),
-    })
 }

@@ -13,11 +13,13 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
     let mut stats = parts.call("stats", Map::new())?.structured;
     let size = parts.engine.size()?;
+    let pending = parts.engine.pending_embeddings()?;
     stats["store"] = json!({
         "folder": settings.data,
         "memories": size.memories,
         "passages": size.passages,
         "disk_bytes": size.disk_bytes,
+        "pending_embeddings": pending,
     });
     let mut text = format!("memories  {}\n", stats["total"]);
     for (title, key) in [("by scope", "by_scope"), ("by project", "by_project"), ("by type", "by_type")] {
@@ -36,5 +38,13 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         size.disk_bytes,
         settings.data.display()
     );
+    if pending > 0 {
+        let done = size.memories.saturating_sub(pending);
+        let _ = writeln!(
+            text,
+            "embedded  {done} of {}; the rest is found by its words until a model has read it",
+            size.memories
+        );
+    }
     Ok(output.either(&stats, text)?)
 }

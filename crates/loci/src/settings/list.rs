@@ -100,6 +100,16 @@ settings! {
         form: Form::Text,
         meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
     };
+    /// What runs a model that is here.
+    EMBEDDING_RUNTIME = Setting {
+        key: "embedding.runtime",
+        flag: None,
+        variable: "LOCI_EMBEDDING_RUNTIME",
+        alias: None,
+        default: Preset::Text("rten"),
+        form: Form::Choice(&["rten", "onnxruntime"]),
+        meaning: "What runs the model of the providers bundled and folder: rten (in the binary) or onnxruntime (1.17 or newer, installed; its library is the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds; needs a build with `--features ort`). After a change everything is embedded again",
+    };
     /// A model behind an endpoint.
     EMBEDDING_URL = Setting {
         key: "embedding.url",

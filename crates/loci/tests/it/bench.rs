@@ -1,37 +1,99 @@
-use serde_json::json;
+use std::path::Path;
+
+use serde_json::{Value, json};
 
 use crate::program::Place;
 
-#[test]
-fn questions_are_scored_by_the_evidence_that_recall_finds() {
-    let place = Place::new();
-    let turn = |id: &str, text: &str| json!({"dia_id": id, "speaker": "Ann", "text": text});
+/// A file in LoCoMo's form: two sessions, and questions of three categories.
+fn sample() -> String {
+    let turn = |id: &str, speaker: &str, text: &str| json!({"dia_id": id, "speaker": speaker, "text": text});
     let question = |text: &str, evidence: &[&str], category: u32| json!({"question": text, "evidence": evidence, "category": category});
+    let photo = json!({"dia_id": "D2:2", "speaker": "Bob", "text": "Look!", "blip_caption": "a heron on a jetty"});
     let sample = json!([{
         "sample_id": "made-up",
         "conversation": {
-            "session_1": [turn("D1:1", "The violin needs new strings"), turn("D1:2", "Lunch was soup")],
-            "session_2": [turn("D2:1", "My bicycle is green")],
+            "speaker_a": "Ann",
+            "speaker_b": "Bob",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                turn("D1:1", "Ann", "The violin of my grandfather needs new strings"),
+                turn("D1:2", "Bob", "Lunch was soup"),
+            ],
+            "session_2_date_time": "9:02 am on 21 June, 2023",
+            "session_2": [turn("D2:1", "Ann", "My bicycle is green, and it was not cheap at all"), photo],
         },
         "qa": [
             question("What does the violin need?", &["D1:1"], 4),
-            question("Who ate the bicycle and the soup?", &["D2:1", "D9:9"], 4),
+            question("Which heron?", &["D2:2"], 4),
+            question("Who had the soup on the jetty?", &["D1:2", "D9:9"], 1),
             question("What is the tax number?", &[], 5),
         ],
     }]);
-    let file = place.write("made-up.json", sample.to_string());
-    let rows = place.json(&["bench", "locomo", file.to_str().unwrap()]);
-    let recalls: Vec<_> = rows.as_array().unwrap().iter().map(|row| (&row["category"], &row["recall_at_5"])).collect();
-    assert_eq!(
-        recalls,
-        [
-            (&json!("4 single-hop"), &json!(0.75)),
-            (&json!("5 adversarial"), &json!(1.0)),
-            (&json!("all"), &json!(2.5 / 3.0)),
-        ]
-    );
-    assert!(!place.data().exists(), "it uses a store of its own");
-    place.run(&["bench", "locomo", "/nowhere.json"]).failed(2, "locomo10.json");
+    sample.to_string()
+}
+
+/// What a bench of LoCoMo said of a tool: the questions, and the shares of turns among the first five and
+/// of sessions among the first, by category.
+fn scores(tool: &Value) -> Vec<(&str, u64, f64, f64)> {
+    let rows = tool["rows"].as_array().unwrap();
+    let row = |row: &'_ Value| {
+        (
+            row["questions"].as_u64().unwrap(),
+            row["turns"]["recall_at_5"].as_f64().unwrap(),
+            row["sessions"]["recall_at_10"].as_f64().unwrap(),
+        )
+    };
+    rows.iter()
+        .map(|value| {
+            let (questions, turns, sessions) = row(value);
+            (value["category"].as_str().unwrap(), questions, turns, sessions)
+        })
+        .collect()
+}
+
+#[test]
+fn questions_are_scored_by_the_evidence_that_tools_find() {
+    let place = Place::new();
+    let file = place.write("locomo/locomo10.json", sample());
+    let (file, folder) = (file.to_str().unwrap(), file.parent().unwrap().to_str().unwrap());
+    let (store, out) = (place.path("stores"), place.path("figures.json"));
+    let kept = ["--store", store.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    // The second run finds the stores of the first.
+    for runs in [["bench", "locomo", "--data", file], ["bench", "locomo", "--data", folder]] {
+        let figures = place.json(&[&runs[..], &kept].concat());
+        assert_eq!(figures, serde_json::from_slice::<Value>(&std::fs::read(&out).unwrap()).unwrap());
+        assert_eq!(figures["stored_turns"], 4);
+        let tools = figures["tools"].as_array().unwrap();
+        assert_eq!(tools.iter().map(|tool| &tool["tool"]).collect::<Vec<_>>(), ["recall_memory", "hybrid_search"]);
+        for tool in tools {
+            assert_eq!(
+                scores(tool),
+                [
+                    ("1 multi-hop", 1, 0.5, 0.5),
+                    ("4 single-hop", 2, 1.0, 1.0),
+                    ("5 adversarial", 1, 1.0, 1.0),
+                    ("all", 4, 0.875, 0.875),
+                    ("without category 5", 3, 2.5 / 3.0, 2.5 / 3.0),
+                ]
+            );
+        }
+    }
+    let figures = place.json(&["bench", "locomo", "--data", file, "--dialect", "mememory", "--split", "dev"]);
+    assert_eq!(figures["tools"][0]["tool"], "recall");
+    assert_eq!(scores(&figures["tools"][0])[1], ("4 single-hop", 2, 1.0, 1.0));
+    assert_eq!(place.json(&["bench", "locomo", "--data", file, "--split", "test"])["stored_turns"], 0);
+    assert!(!place.data().exists(), "it uses stores of its own");
+}
+
+#[test]
+fn a_bench_without_its_data_says_what_to_give() {
+    let place = Place::new();
+    place.run(&["bench", "locomo", "--data", "/nowhere.json"]).failed(2, "locomo10.json");
+    let no_list = place.write("locomo10.json", "{}");
+    place.run(&["bench", "locomo", "--data", no_list.to_str().unwrap()]).failed(2, "no list of conversations");
+    let file = place.write("locomo/locomo10.json", sample());
+    let wrong_step = ["bench", "locomo", "--data", file.to_str().unwrap(), "--without", "magic"];
+    place.run(&wrong_step).failed(2, "neighbours");
 }
 
 #[test]
@@ -44,4 +106,61 @@ fn everything_is_measured() {
         assert!(row.is_some_and(|row| row["p50"].is_number()), "{what}: {rows:?}");
     }
     place.run(&["bench", "speed", "--in", "/nowhere/at/all"]).failed(1, "--in");
+}
+
+/// The rank of every needle among few distractors, with the model that is shipped, is as it was. A rank
+/// that is worse needs a reason before `just bless` writes it down.
+#[test]
+fn every_needle_is_found_where_it_was() {
+    let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
+    let out = place.path("needles.json");
+    place.run(&["bench", "needles", "--distractors", "150", "--out", out.to_str().unwrap()]);
+    let figures: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+    let rank = |asked: &Value| {
+        let of = |key: &str| asked[key].as_str().unwrap();
+        let rank = asked["rank"].as_u64().map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+        format!("{rank}\t{}\t{}\t{}\n", of("class"), of("tool"), of("question"))
+    };
+    let ranks: String = figures["questions"].as_array().unwrap().iter().map(rank).collect();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/needles.txt");
+    if std::env::var_os("LOCI_BLESS").is_some() {
+        std::fs::write(&file, &ranks).unwrap();
+    }
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    let changed: Vec<_> = ranks.lines().zip(expected.lines()).filter(|(found, expected)| found != expected).collect();
+    assert!(ranks == expected, "found and expected ranks differ: {changed:#?}");
+}
+
+#[test]
+fn needles_below_their_floor_are_a_failure_of_the_whole_search_alone() {
+    let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
+    let needles = ["--json", "bench", "needles", "--distractors", "0", "--search"];
+    let words = place.run(&[&needles[..], &["words"]].concat()).succeeded();
+    let figures: Value = serde_json::from_str(&words.stdout).unwrap();
+    let paraphrases = &figures["classes"][0];
+    assert_eq!((&paraphrases["class"], &paraphrases["recall_at_5"]), (&json!("paraphrases"), &json!(0.0)));
+    assert_eq!(paraphrases["is_enough"], false);
+    assert_eq!(figures["distractors"], 0);
+    assert!(!place.data().exists(), "it uses stores of its own");
+}
+
+#[test]
+fn searches_are_measured_beside_what_the_memory_allows() {
+    let place = Place::new();
+    let folder = place.path("engine");
+    std::fs::create_dir(&folder).unwrap();
+    let engine = ["bench", "engine", "--passages", "1k", "--folder", folder.to_str().unwrap()];
+    let figures = place.json(&engine);
+    assert_eq!(figures["passages"], 1_000);
+    let kinds: Vec<_> = figures["searches"].as_array().unwrap().iter().map(|searches| &searches["by"]).collect();
+    assert_eq!(kinds, ["words and meaning", "meaning", "words"]);
+    for searches in figures["searches"].as_array().unwrap() {
+        assert!(searches["wall_ms"]["p99"].as_f64() >= searches["wall_ms"]["p50"].as_f64(), "{searches}");
+        assert!(searches["exact_scan_ms"].as_f64().unwrap() > 0.0, "{searches}");
+    }
+    assert_eq!(figures["recall_at_10_of_stored_vectors"], 1.0);
+    assert!(figures["recall_at_10_of_unquantised_vectors"].as_f64().unwrap() > 0.9);
+    let again = place.run(&engine).succeeded();
+    assert!(!again.stderr.contains("storing"), "the store was kept: {}", again.stderr);
+    place.run(&["bench", "engine", "--passages", "10q"]).failed(2, "10k");
 }

@@ -6,6 +6,7 @@ mod audit;
 mod bench;
 mod commands;
 mod faults;
+mod import;
 mod program;
 mod reference;
 mod servers;

@@ -110,7 +110,8 @@ impl TypedTool for Noted {
     type Output = Vec<u32>;
 
     fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
-        Ok(Reply::json(serde_json::json!([])).with_notice(Some("half of it".to_owned())))
+        let reply = Reply::json(serde_json::json!([])).with_notice(Some("half of it".to_owned()));
+        Ok(reply.with_explanations(vec![serde_json::json!({"id": "a", "final": 0.5})]))
     }
 }
 
@@ -145,11 +146,8 @@ impl TypedTool for Long {
 
     fn run(_context: Context<'_>, arguments: LongArguments) -> Result<Reply> {
         *LONG_CALLS.lock().unwrap().entry(arguments.name).or_default() += 1;
-        Ok(Reply {
-            text: "x".repeat(arguments.bytes),
-            structured: serde_json::json!({"text": "", "subject": null}),
-            notice: None,
-        })
+        let structured = serde_json::json!({"text": "", "subject": null});
+        Ok(Reply::new("x".repeat(arguments.bytes), structured))
     }
 }
 

@@ -15,7 +15,8 @@ const DIMENSION: usize = 384;
 pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    /// Sixty-four random bits.
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut value = self.0;
         value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,8 +25,18 @@ impl Random {
     }
 
     /// From 0 up to 1.
-    fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    pub fn share(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// From 0 up to that number.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.bits() % bound.max(1) as u64) as usize
+    }
+
+    /// One of several.
+    pub fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
+        items[self.below(items.len())]
     }
 
     /// A word; some are far more frequent than others, as in any language.
@@ -62,7 +73,7 @@ pub fn sentence(random: &mut Random) -> String {
         "The database of # runs on the server called #, which has # cores and belongs to #.",
         "On weekends I like to go to # with #, have a coffee and read a book about #.",
     ];
-    let shape = SHAPES[(random.next() % SHAPES.len() as u64) as usize];
+    let shape = SHAPES[(random.bits() % SHAPES.len() as u64) as usize];
     filled(shape, random)
 }
 
@@ -74,7 +85,7 @@ pub fn question(random: &mut Random) -> String {
         "Who keeps the password for #?",
         "When is the release of # and why is it late?",
     ];
-    let shape = SHAPES[(random.next() % SHAPES.len() as u64) as usize];
+    let shape = SHAPES[(random.bits() % SHAPES.len() as u64) as usize];
     filled(shape, random)
 }
 
@@ -91,7 +102,7 @@ fn filled(shape: &str, random: &mut Random) -> String {
 pub fn memory(random: &mut Random) -> Remember {
     Remember {
         content: random.words(WORDS),
-        collection: Some(format!("project-{}", random.next() % 10)),
+        collection: Some(format!("project-{}", random.bits() % 10)),
         section: None,
         kind: "fact".to_owned(),
         tags: Vec::new(),

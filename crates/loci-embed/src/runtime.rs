@@ -1,0 +1,44 @@
+//! What runs the graph of a model.
+
+use std::borrow::Cow;
+#[cfg(feature = "ort")]
+use std::path::PathBuf;
+
+use crate::network::Network;
+#[cfg(feature = "ort")]
+use crate::onnxruntime::{self, OnnxruntimeNetwork};
+use crate::rten_network::RtenNetwork;
+
+pub(crate) enum Runtime {
+    /// The one inside this binary.
+    BuiltIn,
+    /// An installed onnxruntime.
+    #[cfg(feature = "ort")]
+    Onnxruntime { library: Option<PathBuf> },
+}
+
+impl Runtime {
+    /// Makes sure that it is there.
+    ///
+    /// # Errors
+    /// `unavailable` if it is not, with what to install.
+    #[cfg(feature = "ort")]
+    pub(crate) fn start(&self) -> loci_core::Result<()> {
+        match self {
+            Runtime::BuiltIn => Ok(()),
+            Runtime::Onnxruntime { library } => onnxruntime::start(library.as_deref()).map(drop),
+        }
+    }
+
+    /// Reads a graph, to be run on so many cores. The error is what is wrong with it.
+    pub(crate) fn load(&self, graph: Cow<'static, [u8]>, cores: usize) -> Result<Box<dyn Network>, String> {
+        match self {
+            Runtime::BuiltIn => Ok(Box::new(RtenNetwork::load(graph, cores)?)),
+            #[cfg(feature = "ort")]
+            Runtime::Onnxruntime { library } => {
+                let environment = onnxruntime::start(library.as_deref()).map_err(|error| error.message)?;
+                Ok(Box::new(OnnxruntimeNetwork::load(environment, graph, cores)?))
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Storing many memories at once.
+
+use std::collections::BTreeSet;
+use std::slice;
+
+use loci_core::{Batch, Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope, Timestamp, limits};
+
+use crate::ops::remember::{Remember, check_request, new_memory};
+use crate::{Engine, SearchMode, check};
+
+/// A memory from elsewhere.
+#[derive(Debug, Clone)]
+pub struct Import {
+    /// What it is. Of `supersedes` the record alone is kept: whatever that did to the weight of the other
+    /// memory has happened where both come from. `similar` is not looked at.
+    pub memory: Remember,
+    /// Its id, by which a second import knows it again; a new one, if none.
+    pub id: Option<MemoryId>,
+    /// Whose it is, which an `admin` may choose; the caller's, if none.
+    pub owner: Option<String>,
+    /// When it was first stored; now, if none.
+    pub created_at: Option<Timestamp>,
+    /// When its text last changed; when it was first stored, if none.
+    pub updated_at: Option<Timestamp>,
+    /// When it vanishes, instead of `memory.ttl_seconds`.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// What came of an import: durable when this exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Imported {
+    /// Memories that were stored.
+    pub stored: usize,
+    /// Memories that were left out, because their ids are there already.
+    pub present: usize,
+}
+
+impl Import {
+    /// # Errors
+    /// `invalid_argument` or `too_large` if something is out of its limits; `forbidden` if it is somebody
+    /// else's and the caller no `admin`.
+    pub fn check(&self, caller: &Caller) -> Result<()> {
+        check_request(&self.memory)?;
+        let Some(owner) = &self.owner else { return Ok(()) };
+        check::name("owner", owner)?;
+        if caller.principal.subject.as_ref() == Some(owner) || caller.principal.scopes.allow(Scope::Admin) {
+            return Ok(());
+        }
+        let message = format!("`owner` is `{owner}`; only an `admin` may import memories of others");
+        Err(Error::new(ErrorCode::Forbidden, message))
+    }
+}
+
+impl Engine {
+    /// Stores memories in one transaction. They are found by their words at once, and by their meaning
+    /// when [`embed_pending`](Engine::embed_pending) has come to them.
+    ///
+    /// Adds to `imported` what came of them, in their order, if it fails as well: where some of the ids
+    /// are there already, memories are stored one by one, and a failure leaves those before it.
+    ///
+    /// # Errors
+    /// `too_large` for more than [`limits::IMPORT_MEMORIES_MAX`]; that of [`Import::check`], naming the
+    /// memory by its number from 1; `conflict` if an id is of a memory that was deleted, or if the owner's
+    /// data was wiped meanwhile; `unavailable` if the store cannot be written.
+    pub fn import(&self, caller: &Caller, imports: &[Import], imported: &mut Imported) -> Result<()> {
+        let since = self.store.version()?;
+        if imports.len() > limits::IMPORT_MEMORIES_MAX {
+            let message = format!("{} memories at once; at most {}", imports.len(), limits::IMPORT_MEMORIES_MAX);
+            return Err(Error::new(ErrorCode::TooLarge, message));
+        }
+        for (number, import) in (1..).zip(imports) {
+            let named = |error: Error| Error { message: format!("memory {number}: {}", error.message), ..error };
+            import.check(caller).map_err(named)?;
+        }
+        let before = imported.stored;
+        let outcome = match self.commit_imports(caller, imports, since) {
+            Ok(()) => {
+                imported.stored += imports.len();
+                Ok(())
+            }
+            Err(error) if error.code == ErrorCode::Conflict => self.import_absent(caller, imports, since, imported),
+            Err(error) => Err(error),
+        };
+        if imported.stored > before && self.search_mode != SearchMode::Words {
+            self.to_embed.ring();
+        }
+        outcome
+    }
+
+    /// The memory that an import makes.
+    fn imported(&self, caller: &Caller, import: &Import) -> Memory {
+        let created_at = import.created_at.unwrap_or_else(|| self.now());
+        let mut memory = new_memory(caller, import.memory.clone(), created_at);
+        memory.id = import.id.clone().unwrap_or(memory.id);
+        memory.owner = import.owner.clone().or(memory.owner);
+        memory.updated_at = import.updated_at.unwrap_or(created_at);
+        memory.expires_at = import.expires_at.or(memory.expires_at);
+        memory
+    }
+
+    fn commit_imports(&self, caller: &Caller, imports: &[Import], since: u64) -> Result<()> {
+        let (mut owners, mut puts) = (BTreeSet::new(), Vec::with_capacity(imports.len()));
+        for import in imports {
+            let memory = Box::new(self.imported(caller, import));
+            owners.extend(memory.owner.clone());
+            let passages = Some(Engine::passages(&memory.content, &memory.tags, memory.updated_at));
+            puts.push(Change::Put { memory, passages, expect: Expect::Absent });
+        }
+        let unwiped = owners.into_iter().map(|owner| Change::NotWiped { owner, since });
+        self.store.commit(Batch { space: caller.space.clone(), changes: unwiped.chain(puts).collect() })
+    }
+
+    /// Those whose ids are not there yet.
+    fn import_absent(&self, caller: &Caller, imports: &[Import], since: u64, imported: &mut Imported) -> Result<()> {
+        for import in imports {
+            if self.is_taken(caller, import)? {
+                imported.present += 1;
+                continue;
+            }
+            match self.commit_imports(caller, slice::from_ref(import), since) {
+                Ok(()) => imported.stored += 1,
+                Err(error) if error.code == ErrorCode::Conflict && self.is_taken(caller, import)? => {
+                    imported.present += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a memory has the id, be it one that has expired.
+    fn is_taken(&self, caller: &Caller, import: &Import) -> Result<bool> {
+        let Some(id) = &import.id else { return Ok(false) };
+        Ok(self.store.get(&caller.space, id)?.is_some())
+    }
+}

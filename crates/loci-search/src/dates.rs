@@ -1,0 +1,127 @@
+//! Expressions of time in a text, and the days that they stand for.
+//!
+//! Dates in digits (`2023-05-07`, `7.5.2023`, `2023年5月7日`) are read in every language; month
+//! names, weekdays and what depends on the day of writing ("last Friday", "two weeks ago") in
+//! English. A word with another meaning ("may", "march", "Sun") counts only beside a number or
+//! after a word such as "in" or "last". `8/5/2023` could be a day of May or of August, so only
+//! its year is believed.
+
+mod calendar;
+mod grammar;
+pub(crate) mod marks;
+mod tokens;
+
+use std::ops::{Range, RangeInclusive};
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::Offset;
+
+/// Names of the months, folded.
+pub(crate) const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// A part of a text that tells a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expression {
+    /// Its bytes.
+    pub range: Range<usize>,
+    /// The time.
+    pub time: Time,
+}
+
+/// What an expression of time stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Time {
+    /// A day with its year, which no reference could change.
+    Date(Date),
+    /// All of these days, or one of them.
+    Days(RangeInclusive<Date>),
+    /// A month, or a day of it, of a year that is not named.
+    Yearly {
+        /// 1 to 12.
+        month: i8,
+        /// The day of the month, if there is one.
+        day: Option<i8>,
+        /// The one that is nearest to the reference.
+        nearest: RangeInclusive<Date>,
+    },
+    /// Some time: "recently", "at noon", "for three years".
+    Vague,
+}
+
+/// The expressions of time in a text, in order, without overlap. `reference` is the day on which
+/// it was written.
+pub fn expressions(text: &str, reference: Date) -> Vec<Expression> {
+    let tokens = tokens::tokens(text);
+    let grammar = grammar::Grammar { tokens: &tokens, reference, is_past: false };
+    let (mut found, mut index) = (Vec::new(), 0);
+    while index < tokens.len() {
+        let Some((end, time)) = grammar.expression(index) else {
+            index += 1;
+            continue;
+        };
+        found.push(Expression { range: tokens[index].start..tokens[end - 1].end, time });
+        index = end;
+    }
+    found
+}
+
+/// The days that a text names with their year, in whatever form, also as part of another expression
+/// ("since 7 May 2023"), with their bytes.
+pub(crate) fn full_dates(text: &str) -> Vec<(Range<usize>, Date)> {
+    let tokens = tokens::tokens(text);
+    let grammar = grammar::Grammar { tokens: &tokens, reference: Date::ZERO, is_past: false };
+    let (mut found, mut index) = (Vec::new(), 0);
+    while index < tokens.len() {
+        let Some((end, time)) = grammar.written(index) else {
+            index += 1;
+            continue;
+        };
+        if let Time::Date(date) = time {
+            found.push((tokens[index].start..tokens[end - 1].end, date));
+        }
+        index = end;
+    }
+    found
+}
+
+/// The day, if the text is `2023-05-08`, or begins so and goes on with a time of day.
+pub fn iso_date(text: &str) -> Option<Date> {
+    let date = text.get(..10)?;
+    let shape = date.bytes().enumerate().all(|(place, byte)| match place {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    });
+    let ends = match text.as_bytes().get(10) {
+        None => true,
+        Some(b'T' | b't' | b' ') => text.as_bytes().get(11).is_some_and(u8::is_ascii_digit),
+        Some(_) => false,
+    };
+    if !shape || !ends {
+        return None;
+    }
+    Date::new(date[..4].parse().ok()?, date[5..7].parse().ok()?, date[8..].parse().ok()?).ok()
+}
+
+/// The day (UTC) of a moment in microseconds since 1970. Beyond the calendar it is its first or
+/// last day.
+pub fn day(microseconds: i64) -> Date {
+    let beyond = if microseconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Offset::UTC.to_datetime(Timestamp::from_microsecond(microseconds).unwrap_or(beyond)).date()
+}
+
+#[cfg(test)]
+mod tests;

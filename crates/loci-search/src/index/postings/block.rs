@@ -1,0 +1,128 @@
+use bitpacking::{BitPacker, BitPacker4x};
+
+use super::bm25::{Impact, Saturation};
+
+/// Postings of a full block, as the packer wants them.
+pub(super) const BLOCK: usize = BitPacker4x::BLOCK_LEN;
+
+/// That a passage contains a term, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Posting {
+    pub(super) slot: u32,
+    pub(super) count: u32,
+}
+
+/// Up to [`BLOCK`] postings, ascending by slot: gaps between slots and counts in as many bits as the
+/// largest needs (Lemire and Boytsov 2015). A block that is not full is filled up with gaps of 0.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    packed: Box<[u8]>,
+    pub(super) first: u32,
+    pub(super) last: u32,
+    /// What the packed counts are more than.
+    count_min: u32,
+    impact: Impact,
+    length: u8,
+    slot_bits: u8,
+    count_bits: u8,
+}
+
+impl Block {
+    /// Packs between one and [`BLOCK`] postings; `lengths` are those of the passages, by slot.
+    pub(super) fn of(postings: &[Posting], lengths: &[u32]) -> Self {
+        let packer = BitPacker4x::new();
+        let postings = &postings[..postings.len().min(BLOCK)];
+        let first = postings.first().copied().unwrap_or_default();
+        let last = postings.last().copied().unwrap_or_default();
+        let count_min = postings.iter().map(|posting| posting.count).min().unwrap_or_default();
+        let (mut slots, mut counts) = ([last.slot; BLOCK], [0; BLOCK]);
+        for (posting, (slot, count)) in postings.iter().zip(slots.iter_mut().zip(&mut counts)) {
+            (*slot, *count) = (posting.slot, posting.count - count_min);
+        }
+        let slot_bits = packer.num_bits_sorted(first.slot, &slots);
+        let count_bits = packer.num_bits(&counts);
+        let slot_bytes = BitPacker4x::compressed_block_size(slot_bits);
+        let mut packed = vec![0; slot_bytes + BitPacker4x::compressed_block_size(count_bits)];
+        packer.compress_sorted(first.slot, &slots, &mut packed, slot_bits);
+        packer.compress(&counts, &mut packed[slot_bytes..], count_bits);
+        Block {
+            packed: packed.into(),
+            first: first.slot,
+            last: last.slot,
+            count_min,
+            impact: Impact::of(postings, lengths),
+            length: postings.len() as u8,
+            slot_bits,
+            count_bits,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        usize::from(self.length)
+    }
+
+    /// Whether any of its postings may be a mark.
+    pub(super) fn has_marks(&self) -> bool {
+        self.count_min == 0
+    }
+
+    /// What [`Saturation::score`] of its postings is at most, but for rounding.
+    pub(super) fn weight_max(&self, saturation: Saturation) -> f32 {
+        self.impact.weight_max(saturation)
+    }
+
+    /// Unpacks the slots; the ones beyond its length repeat the last.
+    pub(super) fn unpack_slots(&self, slots: &mut [u32; BLOCK]) {
+        BitPacker4x::new().decompress_sorted(self.first, &self.packed, slots, self.slot_bits);
+    }
+
+    /// Unpacks the counts; the ones beyond its length mean nothing.
+    pub(super) fn unpack_counts(&self, counts: &mut [u32; BLOCK]) {
+        if self.count_bits == 0 {
+            counts.fill(self.count_min);
+            return;
+        }
+        let start = BitPacker4x::compressed_block_size(self.slot_bits);
+        BitPacker4x::new().decompress(&self.packed[start..], counts, self.count_bits);
+        for count in counts {
+            *count += self.count_min;
+        }
+    }
+
+    /// Appends its postings.
+    pub(super) fn unpack(&self, postings: &mut Vec<Posting>) {
+        let (mut slots, mut counts) = ([0; BLOCK], [0; BLOCK]);
+        self.unpack_slots(&mut slots);
+        self.unpack_counts(&mut counts);
+        let pairs = slots.into_iter().zip(counts).take(self.len());
+        postings.extend(pairs.map(|(slot, count)| Posting { slot, count }));
+    }
+
+    /// Bytes that it holds apart from its own size.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.packed.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::btree_map;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_gives_back_what_was_packed(
+            postings in btree_map(any::<u32>(), prop_oneof![0_u32..4, any::<u32>()], 1..=BLOCK),
+        ) {
+            let postings: Vec<Posting> = postings.into_iter().map(|(slot, count)| Posting { slot, count }).collect();
+            let block = Block::of(&postings, &[]);
+            let mut unpacked = Vec::new();
+            block.unpack(&mut unpacked);
+            prop_assert_eq!(&unpacked, &postings);
+            prop_assert_eq!((block.first, block.last), (postings[0].slot, postings[postings.len() - 1].slot));
+            prop_assert_eq!(block.has_marks(), postings.iter().any(|posting| posting.count == 0));
+        }
+    }
+}

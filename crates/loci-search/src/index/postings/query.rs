@@ -1,0 +1,84 @@
+use super::bm25::{self, Saturation, Statistics};
+use super::view::View;
+use super::{Admitted, Postings};
+
+/// Words to look for, made ready: their lists are found and their documents counted.
+#[derive(Debug)]
+pub struct WordQuery<'a> {
+    pub(super) terms: Vec<QueryTerm<'a>>,
+    pub(super) admitted: Admitted<'a>,
+    pub(super) saturation: Saturation,
+    factors: Vec<f32>,
+}
+
+/// A term that is in the lists.
+#[derive(Debug)]
+pub(super) struct QueryTerm<'a> {
+    pub(super) factor: f32,
+    pub(super) view: View<'a>,
+}
+
+impl WordQuery<'_> {
+    /// What the score of a passage approaches that holds all the terms ever so often: the sum of the
+    /// [`factors`](WordQuery::factors).
+    pub fn bound(&self) -> f32 {
+        // The sum of no numbers is -0.
+        0.0 + self.factors.iter().sum::<f32>()
+    }
+
+    /// `(k1 + 1) idf` of each term as it was given, those included that no passage has.
+    pub fn factors(&self) -> &[f32] {
+        &self.factors
+    }
+}
+
+impl Postings {
+    /// Looks up the terms of a query, each once. Document frequencies are counted among the admitted
+    /// passages, to which the statistics belong; a mark is no occurrence.
+    pub fn prepare<'a>(&'a self, terms: &[String], statistics: Statistics, admitted: Admitted<'a>) -> WordQuery<'a> {
+        let mut factors = Vec::with_capacity(terms.len());
+        let mut known = Vec::with_capacity(terms.len());
+        for term in terms {
+            let view = self.view(term);
+            let containing = view.containing(admitted);
+            let factor = bm25::factor(statistics.passages, containing);
+            factors.push(factor);
+            if containing > 0 {
+                known.push(QueryTerm { factor, view });
+            }
+        }
+        WordQuery { terms: known, admitted, saturation: Saturation::of(statistics.mean_length), factors }
+    }
+
+    /// BM25 of each of the slots, which ascend and are admitted: what [`search`](Postings::search)
+    /// finds for them, bit for bit.
+    pub fn scores(&self, query: &WordQuery<'_>, slots: &[u32]) -> Vec<f32> {
+        let mut scores = vec![0.0; slots.len()];
+        for term in &query.terms {
+            term.view.seek(slots, |index, count| {
+                let length = self.length(slots[index]) as f32;
+                scores[index] += query.saturation.score(term.factor, count, length);
+            });
+        }
+        scores
+    }
+
+    /// The admitted slots that have all the terms, whatever the count, ascending; none for no terms.
+    pub fn holding(&self, terms: &[String], admitted: Admitted<'_>) -> Vec<u32> {
+        let mut by_length: Vec<&String> = terms.iter().collect();
+        by_length.sort_by_key(|term| self.list_length(term));
+        let Some((rarest, others)) = by_length.split_first() else { return Vec::new() };
+        let mut slots = Vec::new();
+        self.counts_by(rarest, |slot, _| {
+            if admitted.contains(slot) {
+                slots.push(slot);
+            }
+        });
+        for term in others {
+            let mut common = Vec::with_capacity(slots.len());
+            self.counts_of(term, &slots, |index, _| common.push(slots[index]));
+            slots = common;
+        }
+        slots
+    }
+}

@@ -1,0 +1,78 @@
+use super::bits::Bits;
+use super::kernel::{BLOCK, Instructions, LINE, PLANES, Words};
+
+/// Puts the signs of the components into the sketch of slot `place` among its block's `words`.
+pub(super) fn sketch(values: &[i8], place: usize, words: &mut [Words]) {
+    for (values, words) in values.chunks(LINE).zip(words) {
+        let signs = values.iter().rev().fold(0, |signs, value| signs << 1 | u64::from(*value >= 0));
+        words.0[place % BLOCK] = signs;
+    }
+}
+
+/// A query in the form that sketches are compared with.
+///
+/// A sketch holds the signs of a vector's components, so that its product with a query estimates
+/// the cosine (J. Gao and C. Long, RaBitQ, 2024). Rounding each component of the query to an odd
+/// number of 4 bits makes it a sum of signs, too: `q = Σ 2^p s_p` with `s_p = ±1`. So the product
+/// is `Σ 2^p (dimensions - 2 d_p)`, where `d_p` counts the bits in which the sketch and the signs
+/// `s_p` differ, and `Σ 2^p d_p` is a distance that orders the vectors by the estimate.
+pub(super) struct SketchQuery(Vec<[u64; PLANES]>);
+
+impl SketchQuery {
+    pub(super) fn new(query: &[f32]) -> Self {
+        const LEVELS: f32 = ((1 << PLANES) - 1) as f32;
+        let largest = query.iter().fold(f32::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
+        let words = query.chunks(LINE).map(|values| {
+            let mut planes = [0_u64; PLANES];
+            for (bit, value) in values.iter().enumerate() {
+                // From 0 for the most negative to all ones for the most positive.
+                let level = ((value / largest + 1.0) * (LEVELS / 2.0)).round() as u64;
+                for (plane, signs) in planes.iter_mut().enumerate() {
+                    *signs |= (level >> plane & 1) << bit;
+                }
+            }
+            planes
+        });
+        SketchQuery(words.collect())
+    }
+}
+
+/// The slots of the least distances, as many as are wanted; which of those at the last distance are
+/// among them depends on nothing but the slots and their distances.
+pub(super) struct Closest {
+    wanted: usize,
+    found: Vec<(u32, u32)>,
+    /// Only what is less than this still matters.
+    limit: u64,
+}
+
+impl Closest {
+    pub(super) fn new(wanted: usize) -> Self {
+        Closest { wanted, found: Vec::new(), limit: u64::MAX }
+    }
+
+    /// Compares the query with the sketches of a chunk whose first slot is given.
+    pub(super) fn add(
+        &mut self,
+        instructions: Instructions,
+        query: &SketchQuery,
+        (first_slot, sketches, admitted): (u32, &[Words], &[u64]),
+    ) {
+        let before = self.found.len();
+        instructions.near(&query.0, sketches, admitted, self.limit, &mut self.found);
+        self.found[before..].iter_mut().for_each(|(slot, _)| *slot += first_slot);
+        if self.found.len() > 2 * self.wanted {
+            let (_, last, _) = self.found.select_nth_unstable_by_key(self.wanted - 1, |(_, distance)| *distance);
+            self.limit = u64::from(last.1);
+            self.found.truncate(self.wanted);
+        }
+    }
+
+    pub(super) fn slots(mut self) -> Bits {
+        if self.found.len() > self.wanted {
+            self.found.select_nth_unstable_by_key(self.wanted - 1, |(_, distance)| *distance);
+            self.found.truncate(self.wanted);
+        }
+        self.found.into_iter().map(|(slot, _)| slot).collect()
+    }
+}

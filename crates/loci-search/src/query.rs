@@ -1,0 +1,298 @@
+//! What a question asks for, seen through its words.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use jiff::civil::Date;
+
+use crate::analysis::fold::{clusters, fold, fold_width};
+use crate::analysis::units::{Unit, units};
+use crate::analysis::vocabulary::{is_stop_word, without_contraction};
+use crate::analysis::{query_terms, term_of_unit, terms_of_run};
+use crate::dates::{self, marks};
+use crate::document::speaker_mark;
+
+/// Most marks of speakers of a query.
+pub const SPEAKER_MARKS_MAX: usize = 16;
+/// Most marks of dates of a query.
+pub const DATE_MARKS_MAX: usize = 32;
+/// Most phrases of a query; further quotes are ordinary words.
+pub const PHRASES_MAX: usize = 8;
+/// Most words of a phrase that are looked at: [`Phrase::is_in`] has a bit for each.
+pub const PHRASE_WORDS_MAX: usize = u64::BITS as usize;
+
+/// A question, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    /// Terms to be scored, each once, at most [`crate::analysis::QUERY_TERMS_MAX`]; stop words are
+    /// dropped unless nothing else is left.
+    pub terms: Vec<String>,
+    /// What stands in quotation marks and must be in an answer; what the index has no terms for is
+    /// no phrase.
+    pub phrases: Vec<Phrase>,
+    /// Marks of the speakers that it may name: its capitalised words and runs of up to three.
+    pub speakers: Vec<String>,
+    /// Marks of the time that it names: a passage that has any of them fits.
+    pub dates: Vec<String>,
+    /// That time as days, to be compared with the date of a record. None if it names no time, or
+    /// one of every year (a month, a birthday).
+    pub days: Option<RangeInclusive<Date>>,
+    /// Whether the answer is a time.
+    pub asks_when: bool,
+}
+
+impl Query {
+    /// Takes a question apart that is asked on this day.
+    pub fn parse(text: &str, today: Date) -> Query {
+        let folded = fold_width(text);
+        let (dates, days) = named_time(&folded, today);
+        Query {
+            terms: query_terms(text),
+            phrases: quotes(&folded).filter_map(Phrase::of).take(PHRASES_MAX).collect(),
+            speakers: speakers(&folded),
+            dates,
+            days,
+            asks_when: asks_when(&folded),
+        }
+    }
+
+    /// Whether it quotes anything that must be in an answer.
+    pub fn quotes(&self) -> bool {
+        !self.phrases.is_empty()
+    }
+
+    /// The terms that a passage with all the phrases has, each once.
+    pub fn required(&self) -> Vec<String> {
+        let mut terms: Vec<String> = self.phrases.iter().flat_map(|phrase| phrase.terms.iter().cloned()).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        terms
+    }
+}
+
+/// Words that belong together; of a long quotation, its first [`PHRASE_WORDS_MAX`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phrase {
+    text: String,
+    /// The places of each word in the phrase, the first in the lowest bit.
+    places: HashMap<String, u64>,
+    /// The places that continue a run of characters; never the first.
+    continuing: u64,
+    /// The place of the last word.
+    last: u64,
+    terms: Vec<String>,
+}
+
+/// A folded word, or one character of a script without spaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Word {
+    text: String,
+    /// Whether it continues a run of such characters.
+    continues: bool,
+}
+
+impl Phrase {
+    fn of(text: &str) -> Option<Phrase> {
+        let (mut words, mut terms): (Vec<Word>, Vec<String>) = (Vec::new(), Vec::new());
+        for (_, unit) in units(text) {
+            let room = PHRASE_WORDS_MAX - words.len();
+            match unit {
+                _ if room == 0 => break,
+                Unit::Word(word) => {
+                    terms.extend(term_of_unit(&fold(word)));
+                    words.extend(folded_words(unit));
+                }
+                Unit::Run(run) => {
+                    let run = &run[..clusters(run).take(room).map(str::len).sum()];
+                    terms.extend(terms_of_run(run));
+                    words.extend(folded_words(Unit::Run(run)));
+                }
+            }
+        }
+        // Stop words are in most passages: looking for them costs much and finds little.
+        if terms.iter().any(|term| !is_stop_word(term)) {
+            terms.retain(|term| !is_stop_word(term));
+        }
+        if terms.is_empty() {
+            return None;
+        }
+        let (mut places, mut continuing, mut last) = (HashMap::new(), 0, 0);
+        for (at, word) in words.into_iter().enumerate() {
+            last = 1 << at;
+            continuing |= if word.continues { last } else { 0 };
+            *places.entry(word.text).or_default() |= last;
+        }
+        Some(Phrase { text: text.trim().to_owned(), places, continuing, last, terms })
+    }
+
+    /// The phrase as it was written, without the quotation marks.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Terms that every passage has in which the phrase stands.
+    pub fn terms(&self) -> &[String] {
+        &self.terms
+    }
+
+    /// Whether these words stand in the content in this order, with nothing but blanks and
+    /// punctuation between them. Case, width and diacritics do not count, endings do. Of scripts
+    /// without spaces, the characters must follow each other.
+    pub fn is_in(&self, content: &str) -> bool {
+        let content = fold_width(content);
+        // Shift-And (Baeza-Yates and Gonnet, 1992): a bit is set if the phrase up to this place ends
+        // here. Linear, whatever repeats itself.
+        let mut matched = 0_u64;
+        units(&content).flat_map(|(_, unit)| folded_words(unit)).any(|word| {
+            let fitting = self.places.get(&word.text).copied().unwrap_or(0);
+            let fitting = if word.continues { fitting } else { fitting & !self.continuing };
+            matched = (matched << 1 | 1) & fitting;
+            matched & self.last != 0
+        })
+    }
+}
+
+fn folded_words(unit: Unit<'_>) -> Vec<Word> {
+    match unit {
+        Unit::Word(word) => vec![Word { text: fold(word), continues: false }],
+        Unit::Run(run) => {
+            let word = |(at, cluster): (usize, &str)| Word { text: cluster.to_owned(), continues: at > 0 };
+            clusters(run).enumerate().map(word).collect()
+        }
+    }
+}
+
+/// What stands in quotation marks. A straight one after a letter or digit opens nothing (5' 10").
+fn quotes(text: &str) -> impl Iterator<Item = &str> {
+    const PAIRS: [(char, char); 6] = [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」'), ('『', '』')];
+    let (mut at, mut missing) = (0, Vec::new());
+    std::iter::from_fn(move || {
+        while let Some(start) = text[at..].find(|mark| PAIRS.iter().any(|(opening, _)| *opening == mark)) {
+            let start = at + start;
+            let before = text[..start].chars().next_back();
+            let opening = text[start..].chars().next()?;
+            let inside = start + opening.len_utf8();
+            at = inside;
+            if opening == '"' && before.is_some_and(char::is_alphanumeric) {
+                continue;
+            }
+            let (_, closing) = PAIRS.iter().find(|(mark, _)| *mark == opening)?;
+            if missing.contains(closing) {
+                continue;
+            }
+            let Some(length) = text[inside..].find(*closing) else {
+                // Nor does it follow any later one.
+                missing.push(*closing);
+                continue;
+            };
+            at = inside + length + closing.len_utf8();
+            return Some(&text[inside..inside + length]);
+        }
+        None
+    })
+}
+
+/// Marks of every capitalised word that carries a topic and of runs of up to three; of scripts
+/// without spaces, of what a run begins with.
+fn speakers(text: &str) -> Vec<String> {
+    const RUN_WORDS_MAX: usize = 3;
+    const NAME_CHARACTERS: RangeInclusive<usize> = 2..=4;
+    let mut marks: Vec<String> = Vec::new();
+    let mut add = |name: &str| {
+        let mark = speaker_mark(name);
+        if marks.len() < SPEAKER_MARKS_MAX && !marks.contains(&mark) {
+            marks.push(mark);
+        }
+    };
+    let mut run: Vec<String> = Vec::new();
+    let mut end_before = 0;
+    for (start, unit) in units(text) {
+        let gap = &text[end_before..start];
+        end_before = start + unit.text().len();
+        if !(1..=2).contains(&gap.len()) || gap.contains(|sign| !matches!(sign, ' ' | '-' | '.')) {
+            run.clear();
+        }
+        let word = match unit {
+            Unit::Word(word) => word,
+            Unit::Run(name) => {
+                let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]).enumerate();
+                ends.filter(|(count, _)| NAME_CHARACTERS.contains(count)).for_each(|(_, end)| add(&name[..end]));
+                continue;
+            }
+        };
+        let folded = fold(word);
+        // The owner may have an apostrophe: `O'Brien's`.
+        let base = without_contraction(&folded).or_else(|| folded.strip_suffix("'s")).unwrap_or(&folded);
+        if !word.starts_with(char::is_uppercase) || is_stop_word(base) {
+            run.clear();
+            continue;
+        }
+        run.push(base.to_owned());
+        for first in run.len().saturating_sub(RUN_WORDS_MAX)..run.len() {
+            add(&run[first..].join(" "));
+        }
+        if base.len() < folded.len() {
+            run.clear();
+        }
+    }
+    marks
+}
+
+/// The marks of the time that a query names, and its days: of several times, from the first to
+/// the last.
+fn named_time(text: &str, today: Date) -> (Vec<String>, Option<RangeInclusive<Date>>) {
+    let (mut found, mut days): (Vec<String>, Option<RangeInclusive<Date>>) = (Vec::new(), None);
+    for expression in dates::expressions(text, today) {
+        for mark in marks::of_query(&expression.time) {
+            if found.len() < DATE_MARKS_MAX && !found.contains(&mark) {
+                found.push(mark);
+            }
+        }
+        if let Some(named) = marks::days(&expression.time) {
+            days = Some(
+                days.map_or(named.clone(), |days| *days.start().min(named.start())..=*days.end().max(named.end())),
+            );
+        }
+    }
+    (found, days)
+}
+
+/// "When" near the beginning or after a word such as "know", "how long", "how many days", "what
+/// year". In "what did she do when ..." it asks for something else.
+fn asks_when(text: &str) -> bool {
+    const WORDS_BEFORE_WHEN_MAX: usize = 2;
+    const LEADS_TO_WHEN: [&str; 14] = [
+        "about",
+        "and",
+        "determine",
+        "exactly",
+        "find",
+        "know",
+        "me",
+        "on",
+        "out",
+        "remember",
+        "say",
+        "since",
+        "tell",
+        "until",
+    ];
+    const TIMES: [&str; 14] = [
+        "date", "dates", "day", "days", "decade", "hour", "hours", "month", "months", "time", "week", "weeks", "year",
+        "years",
+    ];
+    let words: Vec<String> = units(text).map(|(_, unit)| fold(unit.text())).collect();
+    let word = |at: usize| words.get(at).map_or("", String::as_str);
+    (0..words.len()).any(|at| {
+        let (before, next) = (if at > 0 { word(at - 1) } else { "" }, word(at + 1));
+        match word(at) {
+            "when" | "when's" => at <= WORDS_BEFORE_WHEN_MAX || LEADS_TO_WHEN.contains(&before),
+            "how" => matches!(next, "long" | "recently") || next == "many" && TIMES.contains(&word(at + 2)),
+            "what" | "which" => TIMES.contains(&next) || next == "time",
+            _ => false,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! What stands around the best: their neighbours and their threads.
+
+use loci_core::NEIGHBOUR_DISTANCE_MAX;
+use loci_search::index::bm25;
+
+use super::NONE;
+use super::search::Search;
+
+impl Search<'_> {
+    /// The threads of these memories, each once, ascending.
+    pub(super) fn threads(&self, numbers: &[u32]) -> Vec<u32> {
+        let records = numbers.iter().filter_map(|number| self.index.records[*number as usize].as_ref());
+        let mut threads: Vec<u32> = records.map(|record| record.thread).filter(|thread| *thread != NONE).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        threads
+    }
+
+    /// Adds the admitted memories that stand near these in their threads.
+    pub(super) fn add_neighbours(&self, numbers: &mut Vec<u32>) {
+        for place in 0..numbers.len() {
+            let Some(record) = &self.index.records[numbers[place] as usize] else { continue };
+            if record.thread != NONE {
+                let near = self.index.threads.near(record.thread, record.position, NEIGHBOUR_DISTANCE_MAX);
+                let near = near.iter().map(|member| member.number);
+                numbers.extend(near.filter(|number| self.view.memories.contains(*number)));
+            }
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+    }
+
+    /// BM25 of each thread as one text.
+    pub(super) fn thread_scores(&self, threads: &[u32]) -> Vec<f32> {
+        let mut passages: Vec<(u32, usize)> = Vec::new();
+        for (place, thread) in threads.iter().enumerate() {
+            let slots = self.counted(*thread).flat_map(|number| self.index.slots_of(number));
+            passages.extend(slots.map(|slot| (slot, place)));
+        }
+        passages.sort_unstable();
+        let mut lengths = vec![0_u64; threads.len()];
+        for (slot, place) in &passages {
+            lengths[*place] += u64::from(self.index.texts.postings.length(*slot));
+        }
+        let mean_length = (lengths.iter().sum::<u64>() as f64 / threads.len() as f64) as f32;
+        let slots: Vec<u32> = passages.iter().map(|(slot, _)| *slot).collect();
+        let mut scores = vec![0.0; threads.len()];
+        for (term, factor) in self.query.terms.iter().zip(self.words.factors()) {
+            let mut counts = vec![0_u32; threads.len()];
+            self.index.texts.postings.counts_of(term, &slots, |passage, count| {
+                let sum = &mut counts[passages[passage].1];
+                *sum = sum.saturating_add(count);
+            });
+            for ((score, count), length) in scores.iter_mut().zip(counts).zip(&lengths) {
+                *score += bm25(*factor, count, *length as f32, mean_length);
+            }
+        }
+        scores
+    }
+
+    /// The members of the thread that make its text: of those that are admitted, one for each position.
+    fn counted(&self, thread: u32) -> impl Iterator<Item = u32> + '_ {
+        let of_one_position =
+            self.index.threads.members(thread).chunk_by(|left, right| left.position == right.position);
+        of_one_position.filter_map(|members| {
+            let admitted =
+                members.iter().map(|member| member.number).filter(|number| self.view.memories.contains(*number));
+            admitted.min_by(|left, right| self.index.compare_ids(*left, *right))
+        })
+    }
+}

@@ -1,0 +1,84 @@
+use loci_core::{ModelId, QueryVector};
+use loci_search::index::{Postings, Vectors};
+
+/// A passage as the database holds it.
+#[derive(Debug)]
+pub(crate) struct StoredPassage<'a> {
+    /// Its terms with their counts.
+    pub(crate) terms: Vec<(&'a str, u32)>,
+    /// Its vector, if it has one.
+    pub(crate) vector: Option<StoredVector<'a>>,
+}
+
+/// A vector as the database holds it.
+#[derive(Debug)]
+pub(crate) struct StoredVector<'a> {
+    /// The model's row.
+    pub(crate) model: i64,
+    pub(crate) scale: f32,
+    pub(crate) values: &'a [i8],
+}
+
+/// What is in the passages, by slot: words and vectors. A load fills it apart from the memories.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    pub(super) postings: Postings,
+    models: Vec<Model>,
+}
+
+#[derive(Debug)]
+struct Model {
+    row: i64,
+    id: ModelId,
+    vectors: Vectors,
+}
+
+impl Texts {
+    /// Makes a model known. Its row never means another one.
+    pub(crate) fn add_model(&mut self, row: i64, id: ModelId) {
+        if self.models.iter().all(|model| model.row != row) {
+            self.models.push(Model { row, id, vectors: Vectors::default() });
+        }
+    }
+
+    /// Puts a passage into a free slot.
+    pub(crate) fn insert(&mut self, slot: u32, passage: StoredPassage<'_>) {
+        self.postings.insert(slot, passage.terms);
+        if let Some(vector) = passage.vector
+            && let Some(model) = self.models.iter_mut().find(|model| model.row == vector.model)
+        {
+            if model.vectors.is_empty() {
+                model.vectors = Vectors::new(vector.values.len());
+            }
+            model.vectors.set(slot, vector.scale, vector.values);
+        }
+    }
+
+    /// Takes the vectors of a slot that is dead now; its words stay until a purge.
+    pub(super) fn clear(&mut self, slot: u32) {
+        self.models.iter_mut().for_each(|model| model.vectors.clear(slot));
+    }
+
+    /// Gives back what models without vectors hold.
+    pub(super) fn release_empty(&mut self) {
+        for model in self.models.iter_mut().filter(|model| model.vectors.is_empty()) {
+            model.vectors = Vectors::default();
+        }
+    }
+
+    /// The vectors that a query can be compared with.
+    pub(super) fn comparable(&self, query: &QueryVector) -> Option<&Vectors> {
+        let model = self.models.iter().find(|model| model.id == query.model)?;
+        (model.vectors.dimensions() == query.values.len()).then_some(&model.vectors)
+    }
+
+    /// Gives back memory that growing has reserved, after a load.
+    pub(crate) fn shrink(&mut self) {
+        self.postings.shrink();
+        self.models.iter_mut().for_each(|model| model.vectors.shrink());
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.postings.bytes() + self.models.iter().map(|model| model.vectors.bytes()).sum::<usize>()
+    }
+}

@@ -1,0 +1,226 @@
+//! What filters admit, evaluated once and then kept current, so that no search looks at every
+//! memory.
+
+use std::ops::Bound::{Excluded, Included};
+use std::sync::{Arc, PoisonError};
+
+use loci_core::{Filter, Superseded, Timestamp};
+use loci_search::index::Bits;
+
+use super::selection::Selection;
+use super::{Index, NONE};
+
+/// Filters whose views are kept.
+const VIEWS_MAX: usize = 64;
+/// Bytes that kept views take in all, unless one alone takes more.
+const VIEWS_BYTES_MAX: usize = 16 << 20;
+/// Changes of memories after which views are evaluated anew, when they are asked for.
+const TOUCHED_MAX: usize = 10_000;
+
+/// What a filter admits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct View {
+    /// The memories, by number.
+    pub(super) memories: Bits,
+    /// Their passages.
+    pub(super) slots: Bits,
+    /// The length of these together, in terms.
+    pub(super) length: u64,
+}
+
+impl View {
+    fn bytes(&self) -> usize {
+        self.memories.bytes() + self.slots.bytes()
+    }
+}
+
+/// The views of the filters that were asked for last.
+#[derive(Debug, Default)]
+pub(super) struct Views {
+    kept: Vec<Kept>,
+    /// Counts the uses.
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    /// Without its moment.
+    filter: Filter,
+    /// None: nothing bears a name that the filter asks for.
+    selection: Option<Selection>,
+    /// How many names there were when the filter was compiled.
+    names: usize,
+    /// When what the view admits was alive.
+    moment: Timestamp,
+    view: Arc<View>,
+    used: u64,
+}
+
+impl Views {
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.kept.iter().map(|kept| kept.view.bytes() + size_of::<Kept>() + size_of::<View>()).sum()
+    }
+
+    fn find(&mut self, filter: &Filter) -> Option<&mut Kept> {
+        self.uses += 1;
+        let kept = self.kept.iter_mut().find(|kept| kept.filter == *filter)?;
+        kept.used = self.uses;
+        Some(kept)
+    }
+
+    /// Keeps a view; those that were not used for longest go.
+    fn keep(&mut self, kept: Kept) {
+        if self.find(&kept.filter).is_some() {
+            // Another search was faster.
+            return;
+        }
+        self.kept.push(Kept { used: self.uses, ..kept });
+        while self.kept.len() > VIEWS_MAX || (self.kept.len() > 1 && self.bytes() > VIEWS_BYTES_MAX) {
+            let oldest = (0..self.kept.len()).min_by_key(|place| self.kept[*place].used);
+            oldest.map(|place| self.kept.swap_remove(place));
+        }
+    }
+}
+
+impl Index {
+    /// What the filter admits.
+    pub(super) fn view(&self, filter: &Filter) -> Arc<View> {
+        let timeless = Filter { live_at: Timestamp::MIN, ..filter.clone() };
+        let views = || self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = views().find(&timeless) {
+            return self.at(kept, filter.live_at);
+        }
+        // Not under the lock: others need not wait for it.
+        let selection = Selection::compile(filter, &self.names);
+        let view = selection.as_ref().map(|selection| self.evaluate(selection, filter)).unwrap_or_default();
+        let view = Arc::new(view);
+        // Nobody asks for a range of times twice.
+        if filter.created_from.is_some() || filter.created_until.is_some() {
+            return view;
+        }
+        let (names, moment) = (self.names.len(), filter.live_at);
+        views().keep(Kept { filter: timeless, selection, names, moment, view: Arc::clone(&view), used: 0 });
+        view
+    }
+
+    /// The view at that moment. A kept view moves on with time; for a moment in its past a copy goes back.
+    fn at(&self, kept: &mut Kept, moment: Timestamp) -> Arc<View> {
+        let (first, last) = (kept.moment.min(moment), kept.moment.max(moment));
+        let expiring = self.expiries.range((Excluded((first, NONE)), Included((last, NONE))));
+        let expiring: Vec<u32> = expiring.map(|(_, number)| *number).collect();
+        let mut past = (moment < kept.moment).then(|| Arc::clone(&kept.view));
+        kept.moment = last;
+        let Some(selection) = kept.selection.as_ref().filter(|_| !expiring.is_empty()) else {
+            return Arc::clone(&kept.view);
+        };
+        let view = past.as_mut().unwrap_or(&mut kept.view);
+        let changing = Arc::make_mut(view);
+        for number in expiring {
+            let replaced = self.traits[number as usize].replaces;
+            for number in [number, replaced].into_iter().filter(|number| *number != NONE) {
+                self.place(changing, number, self.is_admitted(selection, &kept.filter, moment, number));
+            }
+        }
+        Arc::clone(view)
+    }
+
+    /// What the filter admits, by a look at every memory.
+    pub(super) fn evaluate(&self, selection: &Selection, filter: &Filter) -> View {
+        let mut view = View::default();
+        let mut replaced = Vec::new();
+        for ((number, memory), record) in (0..).zip(&self.traits).zip(&self.records) {
+            if let Some(record) = record
+                && selection.is_live_and_readable(memory, filter.live_at)
+            {
+                if selection.admits(memory, record) {
+                    view.memories.insert(number);
+                }
+                replaced.push(memory.replaces);
+            }
+        }
+        if filter.superseded == Superseded::Hide {
+            for number in replaced.into_iter().filter(|number| *number != NONE) {
+                view.memories.remove(number);
+            }
+        }
+        let admitted = std::mem::take(&mut view.memories);
+        admitted.iter().for_each(|number| self.place(&mut view, number, true));
+        view.memories.shrink();
+        view.slots.shrink();
+        view
+    }
+
+    fn is_admitted(&self, selection: &Selection, filter: &Filter, moment: Timestamp, number: u32) -> bool {
+        let Some(record) = &self.records[number as usize] else { return false };
+        let is_known = |number: u32| selection.is_live_and_readable(&self.traits[number as usize], moment);
+        is_known(number)
+            && selection.admits(&self.traits[number as usize], record)
+            && (filter.superseded == Superseded::Show
+                || !self.successors(number).iter().any(|successor| is_known(*successor)))
+    }
+
+    /// Puts a memory into the view or takes it out.
+    fn place(&self, view: &mut View, number: u32, is_admitted: bool) {
+        let Some(record) = &self.records[number as usize] else { return };
+        if is_admitted && view.memories.insert(number) {
+            for slot in self.slots.of(record.passages) {
+                view.slots.insert(slot);
+                view.length += u64::from(self.texts.postings.length(slot));
+            }
+        } else if !is_admitted && view.memories.remove(number) {
+            for slot in self.slots.of(record.passages) {
+                view.slots.remove(slot);
+                view.length -= u64::from(self.texts.postings.length(slot));
+            }
+        }
+    }
+
+    /// Takes a memory that is about to go out of every view.
+    pub(super) fn take_out(&mut self, number: u32) {
+        self.change_views(|index, views| {
+            for kept in &mut views.kept {
+                if kept.view.memories.contains(number) {
+                    index.place(Arc::make_mut(&mut kept.view), number, false);
+                }
+            }
+        });
+    }
+
+    /// Brings every view up to date with the memories that were touched.
+    pub(super) fn settle_views(&mut self) {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        self.change_views(|index, views| {
+            if touched.len() > TOUCHED_MAX {
+                views.kept.clear();
+            }
+            for kept in &mut views.kept {
+                if kept.names != index.names.len() {
+                    kept.selection = Selection::compile(&kept.filter, &index.names);
+                    kept.names = index.names.len();
+                }
+                let Some(selection) = &kept.selection else { continue };
+                let view = Arc::make_mut(&mut kept.view);
+                for number in &touched {
+                    index.place(view, *number, index.is_admitted(selection, &kept.filter, kept.moment, *number));
+                }
+            }
+        });
+    }
+
+    fn change_views(&mut self, change: impl FnOnce(&Index, &mut Views)) {
+        let mut views = std::mem::take(self.views.get_mut().unwrap_or_else(PoisonError::into_inner));
+        change(self, &mut views);
+        *self.views.get_mut().unwrap_or_else(PoisonError::into_inner) = views;
+    }
+}

@@ -1,0 +1,382 @@
+use std::fs;
+use std::ops::Range;
+
+use loci_core::{
+    CandidateQuery, Delivery, Memory, MemoryId, ModelId, Page, Passage, Place, QueryVector, Store, Timestamp,
+    TokenStore, Vector, Visibility,
+};
+use loci_testkit::contract::{filter, memory, passage, put};
+
+use super::*;
+use crate::SqliteStore;
+
+/// A folder with a store of one memory, of this build's schema.
+fn folder_with_a_memory() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    store.commit(put(&memory("kept"), vec![passage("word")])).unwrap();
+    folder
+}
+
+/// Opens the folder as the next version would.
+fn upgrade(folder: &Path, sql: &str) -> Result<Connection, OpenError> {
+    let database = Database { path: folder.join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let mut migrations = schema::migrations().unwrap();
+    let next = schema::VERSION + 1;
+    migrations.push(Migration::unapplied(&format!("V{next}__next"), sql).unwrap());
+    make_current(folder, &database, &migrations, next)
+}
+
+/// The only backup, which is of that version.
+fn the_backup(folder: &Path, version: i64) -> PathBuf {
+    let files = fs::read_dir(folder.join(BACKUPS)).unwrap();
+    let files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    let [backup] = <[PathBuf; 1]>::try_from(files).unwrap();
+    let name = backup.file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with(&format!("loci-v{version}-")), "{name}");
+    backup
+}
+
+/// Two memories as version 1 wrote them: one with every column, one with as little as can be.
+const V1_DATA: &str = "
+    INSERT INTO memory VALUES
+        (1, 'main', 'full', 'project', 'rules', 'rule', '[\"a\"]', 0.7, 'bootstrap', 'ann', 'private', 'gone',
+            2000000000, 7, 8, 3),
+        (2, 'main', 'bare', NULL, 'fact', 'fact', '[]', 0.5, 'on_demand', NULL, 'common', NULL, NULL, 9, 9, 1);
+    INSERT INTO content VALUES (1, 'first words'), (2, 'zebra');
+    INSERT INTO model VALUES (1, 'test');
+    INSERT INTO passage VALUES
+        ((1 << 20), 0, 11, x'01056669727374', 1, 0.0078125, x'8100'),
+        ((2 << 20), 0, 5, x'01057a65627261', NULL, NULL, NULL);
+    INSERT INTO change VALUES (1, 1), (2, 2), (3, 1);
+    INSERT INTO token VALUES ('laptop', zeroblob(32), 'main', 'ann', 'read', 5, NULL, NULL);";
+
+#[test]
+fn a_database_of_version_1_answers_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let v1 = schema::migrations().unwrap().into_iter().take(1).collect::<Vec<_>>();
+    make_current(folder.path(), &database, &v1, 1).unwrap().execute_batch(V1_DATA).unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+
+    let moment = Timestamp::from_microseconds;
+    let bare = Memory { content: "zebra".to_owned(), created_at: moment(9), updated_at: moment(9), ..memory("bare") };
+    let full = Memory {
+        content: "first words".to_owned(),
+        place: Place { collection: Some("project".to_owned()), section: "rules".to_owned() },
+        kind: "rule".to_owned(),
+        tags: vec!["a".to_owned()],
+        weight: 0.7,
+        delivery: Delivery::Bootstrap,
+        owner: Some("ann".to_owned()),
+        visibility: Visibility::Private,
+        supersedes: Some(MemoryId::new("gone")),
+        expires_at: Some(moment(2_000_000_000)),
+        created_at: moment(7),
+        updated_at: moment(8),
+        revision: 3,
+        ..memory("full")
+    };
+    assert_eq!(store.list(&filter(), Page { offset: 0, limit: 10 }), Ok(vec![bare.clone(), full.clone()]));
+    let vector = QueryVector { model: ModelId::new("test"), values: vec![0.0, 1.0] };
+    let (filter, terms) = (filter(), ["zebra".to_owned()]);
+    let query = CandidateQuery { terms: &terms, vector: Some(&vector), ..CandidateQuery::of(&filter, 10) };
+    let found = store.candidates(&query).unwrap();
+    let mut hits: Vec<_> = found.hits.iter().map(|hit| (hit.id.as_str(), hit.cosine, hit.bm25 > 0.0)).collect();
+    hits.sort_by_key(|(id, ..)| *id);
+    assert_eq!(hits, [("bare", None, true), ("full", Some(0.0), false)]);
+    assert_eq!(store.version(), Ok(3));
+    assert_eq!(store.tokens().unwrap().len(), 1);
+    assert_eq!(store.without_vector(&vector.model, 10).unwrap(), [(bare.space.clone(), bare.id.clone())]);
+    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+
+    assert_eq!(store.soft_delete(&filter, Some(&full.id), moment(10), 1), Ok(1));
+    assert_eq!(store.list(&filter, Page { offset: 0, limit: 10 }), Ok(vec![bare]));
+    the_backup(folder.path(), 1);
+}
+
+#[test]
+fn an_older_schema_is_upgraded_after_a_backup() {
+    let folder = folder_with_a_memory();
+    let sql = format!("ALTER TABLE memory ADD COLUMN added TEXT; PRAGMA user_version = {};", schema::VERSION + 1);
+    let connection = upgrade(folder.path(), &sql).unwrap();
+    let ids: String = connection.query_row("SELECT id FROM memory WHERE added IS NULL", [], |row| row.get(0)).unwrap();
+    assert_eq!(ids, "kept");
+    drop(connection);
+    let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
+    assert!(
+        matches!(refused, OpenError::Newer { found, known: schema::VERSION, .. } if found == schema::VERSION + 1),
+        "{refused}"
+    );
+    let backup = the_backup(folder.path(), schema::VERSION);
+    let restored = tempfile::tempdir().unwrap();
+    fs::copy(backup, restored.path().join(DATABASE)).unwrap();
+    let restored = SqliteStore::open(restored.path(), Options::default()).unwrap();
+    let kept = memory("kept");
+    assert_eq!(restored.get(&kept.space, &kept.id), Ok(Some(kept)));
+}
+
+#[test]
+fn an_upgrade_that_fails_leaves_the_database_as_it_was() {
+    let folder = folder_with_a_memory();
+    let refused = upgrade(folder.path(), "DROP TABLE content; SELECT nonsense;").unwrap_err();
+    assert!(matches!(refused, OpenError::Upgrade { .. }), "{refused}");
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let kept = memory("kept");
+    assert_eq!(store.get(&kept.space, &kept.id), Ok(Some(kept)));
+    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+}
+
+#[test]
+fn a_creation_that_was_cut_off_is_completed() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = Connection::open(folder.path().join(DATABASE)).unwrap();
+    connection.execute_batch("CREATE TABLE refinery_schema_history (version int4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255))").unwrap();
+    drop(connection);
+    SqliteStore::open(folder.path(), Options::default()).unwrap();
+}
+
+#[test]
+fn every_refusal_says_what_to_do() {
+    let path = PathBuf::from("here");
+    let refusals = [
+        OpenError::Newer { database: path.clone(), found: 2, known: 1 },
+        OpenError::NewerAnalysis { database: path.clone(), found: 9, known: 2 },
+        OpenError::ReadOnly { path: path.clone() },
+        OpenError::NetworkFileSystem { folder: path.clone(), kind: "nfs4".to_owned() },
+        OpenError::NotOwner { folder: path.clone(), uid: 7 },
+        OpenError::NotADatabase { database: path.clone() },
+        OpenError::Full { path: path.clone() },
+        OpenError::Busy { path: path.clone() },
+        OpenError::Upgrade { database: path.clone(), problem: "x".to_owned() },
+        OpenError::Io { path, problem: "x".to_owned() },
+    ];
+    for refusal in refusals {
+        let text = Error::from(refusal).message;
+        assert!(text.contains("here") && text.contains(": "), "{text}");
+    }
+}
+
+/// Memories as version 2 wrote them, with terms that no analysis makes: one of two passages, as it would
+/// not be cut now, one with a summary, and one whose passage is no part of its text.
+const V2_DATA: &str = "
+    INSERT INTO memory (row, space, id, section, kind, tags, weight, delivery, visibility, created_at, updated_at,
+        revision, tier, enrichment, summary)
+    VALUES
+        (1, 'main', 'two', 'fact', 'fact', '[\"walrus\"]', 0.5, 'on_demand', 'common', 7, 8, 1, 'long_term', NULL, 'yak'),
+        (2, 'main', 'summed', 'fact', 'fact', '[]', 0.5, 'on_demand', 'common', 7, 8, 1, 'long_term', 'completed', 'yak'),
+        (3, 'main', 'odd', 'fact', 'fact', '[]', 0.5, 'on_demand', 'common', 7, 8, 1, 'long_term', NULL, NULL);
+    INSERT INTO content VALUES (1, 'zebra otter'), (2, 'lemur'), (3, 'x');
+    INSERT INTO model VALUES (1, 'test');
+    INSERT INTO passage VALUES
+        ((1 << 20), 0, 5, x'01056669727374', 1, 0.0078125, x'8100'),
+        ((1 << 20) + 1, 6, 11, x'01056669727374', NULL, NULL, NULL),
+        ((2 << 20), 0, 5, x'01056669727374', 1, 0.0078125, x'8100'),
+        ((3 << 20), 0, 99, x'01056669727374', NULL, NULL, NULL);
+    INSERT INTO change VALUES (1, 1), (2, 2), (3, 3);";
+
+/// The ids that one word finds, sorted.
+fn find(store: &SqliteStore, word: &str) -> Vec<String> {
+    let (terms, everything) = ([word.to_owned()], filter());
+    let query = CandidateQuery { terms: &terms, ..CandidateQuery::of(&everything, 10) };
+    let mut ids: Vec<_> = store.candidates(&query).unwrap().hits.into_iter().map(|hit| hit.id.to_string()).collect();
+    ids.sort();
+    ids
+}
+
+/// What a search by meaning finds.
+fn nearest(store: &SqliteStore) -> Vec<(String, Option<f32>)> {
+    let vector = QueryVector { model: ModelId::new("test"), values: vec![1.0, 0.0] };
+    let everything = filter();
+    let query = CandidateQuery { vector: Some(&vector), ..CandidateQuery::of(&everything, 10) };
+    store.candidates(&query).unwrap().hits.into_iter().map(|hit| (hit.id.to_string(), hit.cosine)).collect()
+}
+
+#[test]
+fn texts_that_an_older_version_analysed_are_analysed_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let v2 = schema::migrations().unwrap().into_iter().take(2).collect::<Vec<_>>();
+    make_current(folder.path(), &database, &v2, 2).unwrap().execute_batch(V2_DATA).unwrap();
+    for round in 0..2 {
+        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+        let rows = [
+            ("zebra", &["two"][..]),
+            ("otter", &["two"]),
+            ("walrus", &["two"]),
+            ("lemur", &["summed"]),
+            ("yak", &["summed"]),
+            ("x", &["odd"]),
+            ("first", &[]),
+        ];
+        for (word, expected) in rows {
+            assert_eq!(find(&store, word), expected, "{word}");
+        }
+        assert_eq!(nearest(&store), [("summed".to_owned(), Some(-127.0 / 128.0))], "of what is cut as before");
+        let waiting = store.without_vector(&ModelId::new("test"), 10).unwrap();
+        assert_eq!(waiting.into_iter().map(|(_, id)| id.to_string()).collect::<Vec<_>>(), ["two", "odd"]);
+        drop(store);
+        the_backup(folder.path(), 2 + round);
+        fs::remove_dir_all(folder.path().join(BACKUPS)).unwrap();
+        // As if a newer analysis had come since, which the schema knows nothing of.
+        let stale = "UPDATE analysis SET version = 1; UPDATE passage SET terms = x'01056669727374'";
+        database.connect().unwrap().execute_batch(stale).unwrap();
+    }
+}
+
+/// A long text of as many passages as before, cut at other places: each vector would be of another text.
+#[test]
+fn vectors_stay_only_where_a_text_is_cut_as_before() {
+    let content = "The quick brown fox jumps over the lazy dog near the river. ".repeat(60);
+    let ranges = loci_search::passages::passages(&content);
+    assert!(ranges.len() > 2);
+    let model = ModelId::new("test");
+    for is_moved in [false, true] {
+        let folder = folder_with_a_memory();
+        let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+        let long = Memory { content: content.clone(), ..memory("long") };
+        let vectors: Vec<Vector> = (1..)
+            .take(ranges.len())
+            .map(|value| Vector { model: model.clone(), scale: 0.1, values: vec![value] })
+            .collect();
+        let with_vector = |(range, vector): (&Range<usize>, &Vector)| {
+            let start = range.start + usize::from(is_moved && range.start > 0);
+            Passage { range: start..range.end, vector: Some(vector.clone()), ..passage("word") }
+        };
+        store.commit(put(&long, ranges.iter().zip(&vectors).map(with_vector).collect())).unwrap();
+        drop(store);
+        database.connect().unwrap().execute("UPDATE analysis SET version = 1", []).unwrap();
+        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+        assert_eq!(find(&store, "fox"), ["long"]);
+        let expected = if is_moved { Vec::new() } else { vectors };
+        assert_eq!(store.vectors(&long.space, &long.id, &model), Ok(expected));
+        let stored =
+            "SELECT first_byte, end_byte FROM passage AS p JOIN memory AS m ON m.row = p.row >> 20 AND m.id = 'long'";
+        let connection = database.connect().unwrap();
+        let mut stored = connection.prepare(stored).unwrap();
+        let stored = stored.query_map([], |row| Ok(row.get::<_, i64>(0)? as usize..row.get::<_, i64>(1)? as usize));
+        assert_eq!(stored.unwrap().map(Result::unwrap).collect::<Vec<_>>(), ranges);
+        assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    }
+}
+
+#[test]
+fn a_damaged_text_does_not_keep_the_others_from_being_analysed() {
+    let folder = folder_with_a_memory();
+    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let zebra = Memory { content: "zebra".to_owned(), ..memory("zebra") };
+    store.commit(put(&zebra, vec![passage("other")])).unwrap();
+    drop(store);
+    let damage = "UPDATE content SET text = CAST(x'ff' AS TEXT) WHERE memory = 1; UPDATE analysis SET version = 1";
+    database.connect().unwrap().execute_batch(damage).unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    assert_eq!((find(&store, "word"), find(&store, "zebra")), (vec!["kept".to_owned()], vec!["zebra".to_owned()]));
+    assert!(!store.integrity_check().unwrap().is_empty());
+}
+
+#[test]
+fn a_damaged_passage_does_not_keep_the_others_from_being_analysed() {
+    let folder = folder_with_a_memory();
+    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let zebra = Memory { content: "zebra".to_owned(), ..memory("zebra") };
+    store.commit(put(&zebra, vec![passage("other")])).unwrap();
+    drop(store);
+    // A column takes a value of another type only while it is not strict, which each connection reads once.
+    let strict = |old: &str, new: &str| {
+        let set = "UPDATE sqlite_schema SET sql = replace(sql, ?1, ?2) WHERE name = 'passage'";
+        let connection = database.connect().unwrap();
+        connection.pragma_update(None, "writable_schema", true).unwrap();
+        assert_eq!(connection.execute(set, [old, new]).unwrap(), 1);
+    };
+    strict(") STRICT", ")");
+    let damage = "UPDATE passage SET end_byte = 'x' WHERE row = 1 << 20; UPDATE analysis SET version = 1";
+    database.connect().unwrap().execute_batch(damage).unwrap();
+    strict(")", ") STRICT");
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    assert_eq!((find(&store, "word"), find(&store, "zebra")), (vec!["kept".to_owned()], vec!["zebra".to_owned()]));
+    assert!(!store.integrity_check().unwrap().is_empty());
+}
+
+#[test]
+fn a_lost_version_of_the_analysis_is_as_an_old_one() {
+    let folder = folder_with_a_memory();
+    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    database.connect().unwrap().execute("DELETE FROM analysis", []).unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    assert_eq!(reanalysis::version(&database.connect().unwrap()), Ok(reanalysis::VERSION));
+    assert_eq!(find(&store, "word"), Vec::<String>::new(), "the text has other terms than were put");
+    let again = memory("again");
+    store.commit(put(&again, vec![passage("word")])).unwrap();
+    assert_eq!(find(&store, "word"), ["again"]);
+}
+
+/// The first analysis embedded passages as they stand in the text, which later ones do only where
+/// nothing is said of who speaks or shown in brackets.
+#[test]
+fn vectors_of_what_is_embedded_otherwise_now_are_forgotten() {
+    let model = ModelId::new("test");
+    let vector = Vector { model: model.clone(), scale: 0.1, values: vec![7] };
+    let rows = [
+        ("plain", "The zebra is in the garden.", true),
+        ("speaker", "Caroline: The zebra is in the garden.", false),
+        ("picture", "The zebra. [Image: a zebra in a garden]", false),
+    ];
+    for (id, content, stays) in rows {
+        let folder = folder_with_a_memory();
+        let written = Memory { content: content.to_owned(), ..memory(id) };
+        let whole = Passage { range: 0..content.len(), vector: Some(vector.clone()), ..passage("word") };
+        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+        store.commit(put(&written, vec![whole])).unwrap();
+        drop(store);
+        let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+        let mut connection = database.connect().unwrap();
+        for (version, stays) in [(2, true), (1, stays)] {
+            connection.execute("UPDATE analysis SET version = ?1", [version]).unwrap();
+            assert_eq!(reanalysis::renew(&mut connection).unwrap(), 2);
+            let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+            let expected = if stays { vec![vector.clone()] } else { Vec::new() };
+            assert_eq!(store.vectors(&written.space, &written.id, &model), Ok(expected), "{id} of {version}");
+            let waiting = store.without_vector(&model, 10).unwrap();
+            assert_eq!(waiting.iter().any(|(_, waiting)| *waiting == written.id), !stays, "{id} of {version}");
+            assert_eq!(find(&store, "zebra"), [id]);
+            assert_eq!(store.integrity_check(), Ok(Vec::new()));
+        }
+    }
+}
+
+#[test]
+fn an_upgrade_that_is_cut_off_makes_one_backup() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let v2 = schema::migrations().unwrap().into_iter().take(2).collect::<Vec<_>>();
+    let cut = "CREATE TRIGGER cut BEFORE UPDATE ON passage BEGIN SELECT RAISE(ABORT, 'cut off'); END;";
+    let connection = make_current(folder.path(), &database, &v2, 2).unwrap();
+    connection.execute_batch(&format!("{V2_DATA}{cut}")).unwrap();
+    let mut backups = Vec::new();
+    for _ in 0..3 {
+        let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
+        assert!(refused.to_string().contains("cut off"), "{refused}");
+        assert_eq!(schema::identity(&connection), Ok((schema::APPLICATION_ID, schema::VERSION)));
+        backups.push(the_backup(folder.path(), 2));
+    }
+    connection.execute("DROP TRIGGER cut", []).unwrap();
+    assert_eq!(find(&SqliteStore::open(folder.path(), Options::default()).unwrap(), "zebra"), ["two"]);
+    backups.push(the_backup(folder.path(), 2));
+    assert!(backups.iter().all(|backup| *backup == backups[0]));
+    let untouched = Connection::open(&backups[0]).unwrap();
+    assert_eq!(schema::identity(&untouched), Ok((schema::APPLICATION_ID, 2)));
+}
+
+#[test]
+fn texts_that_a_newer_version_analysed_are_left_alone() {
+    let folder = folder_with_a_memory();
+    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    database.connect().unwrap().execute("UPDATE analysis SET version = 99", []).unwrap();
+    let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
+    assert!(matches!(refused, OpenError::NewerAnalysis { found: 99, .. }), "{refused}");
+    assert!(refused.to_string().contains("update loci"), "{refused}");
+    assert_eq!(reanalysis::version(&database.connect().unwrap()), Ok(99));
+}

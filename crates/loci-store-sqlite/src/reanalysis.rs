@@ -1,0 +1,137 @@
+//! Stored passages, cut and analysed anew when the analysis of texts has changed.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use loci_core::{EnrichmentStatus, Passage, Term, Timestamp};
+use loci_search::passages::passages;
+use loci_search::{analysis, dates, document};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+
+use crate::codec::{decode_names, encode_terms};
+use crate::failure::{Result, damaged};
+use crate::row::read_moment;
+use crate::write::{delete_passages, insert_passages, passage_keys};
+
+/// The version of the analysis that this build makes terms with.
+pub(crate) const VERSION: i64 = analysis::VERSION as i64;
+/// The first version of the schema in which the database notes it.
+pub(crate) const NOTED_SINCE: i64 = 3;
+
+/// The first version of the analysis whose vectors are of [`document::embedded_text`]; those from before
+/// are of the passages as they stand in the text.
+const EMBEDS_TEXT_SINCE: i64 = 2;
+
+/// The version of the analysis that the terms in the database were made with, 0 if that is lost.
+pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    let mut statement = connection.prepare_cached("SELECT version FROM analysis")?;
+    Ok(statement.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
+}
+
+/// Cuts all texts into passages anew and makes their terms, in one transaction. Vectors stay where a
+/// text is cut as before and its passages are embedded as before; where not, they wait for new ones.
+/// Returns how many passages there are.
+pub(crate) fn renew(connection: &mut Connection) -> Result<usize> {
+    let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let embeds_text = version(&transaction)? >= EMBEDS_TEXT_SINCE;
+    let rows: Vec<i64> = {
+        let mut rows = transaction.prepare("SELECT row FROM memory WHERE deleted_at IS NULL ORDER BY row")?;
+        rows.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
+    };
+    let mut renewed = 0;
+    for row in rows {
+        let savepoint = transaction.savepoint()?;
+        match renew_memory(&savepoint, row, embeds_text) {
+            Ok(passages) => {
+                savepoint.commit()?;
+                renewed += passages;
+            }
+            // It is for `loci doctor` to say, which needs a store that opens; the terms stay.
+            Err(failure) if failure.is_damage() => savepoint.finish()?,
+            Err(failure) => return Err(failure),
+        }
+    }
+    let note = "INSERT INTO analysis (row, version) VALUES (1, ?1)
+        ON CONFLICT (row) DO UPDATE SET version = excluded.version";
+    transaction.execute(note, [VERSION])?;
+    transaction.commit()?;
+    Ok(renewed)
+}
+
+/// What the terms of a memory are made of.
+struct Texts<'a> {
+    content: &'a str,
+    tags: Vec<String>,
+    /// Written by the background, whose words find the memory where it has others than the content.
+    summary: Option<&'a str>,
+    changed_at: Timestamp,
+}
+
+/// Returns how many passages the memory has.
+fn renew_memory(connection: &Connection, row: i64, embeds_text: bool) -> Result<usize> {
+    let sql = "SELECT c.text, m.tags, m.updated_at, m.enrichment, m.summary
+        FROM memory AS m JOIN content AS c ON c.memory = m.row WHERE m.row = ?1";
+    let mut memory = connection.prepare_cached(sql)?;
+    let mut memory = memory.query([row])?;
+    let Some(memory) = memory.next()? else { return Ok(0) };
+    let texts = Texts::read(memory)?;
+    let ranges = passages(texts.content);
+    let sql = "SELECT row, first_byte, end_byte FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row";
+    let mut statement = connection.prepare_cached(sql)?;
+    let stored = statement.query_map(passage_keys(row), |passage| {
+        Ok((passage.get(0)?, passage.get::<_, i64>(1)?, passage.get::<_, i64>(2)?))
+    })?;
+    let stored: Vec<(i64, i64, i64)> = stored.collect::<rusqlite::Result<_>>()?;
+    let terms = texts.terms(&ranges);
+    let count = ranges.len();
+    let bounds = ranges.iter().map(|range| (range.start as i64, range.end as i64));
+    if stored.iter().map(|(_, first, end)| (*first, *end)).eq(bounds) {
+        let mut update = connection.prepare_cached("UPDATE passage SET terms = ?2 WHERE row = ?1")?;
+        let forget = "UPDATE passage SET model = NULL, scale = NULL, vector = NULL WHERE row = ?1";
+        let mut forget = connection.prepare_cached(forget)?;
+        for (((key, ..), range), terms) in stored.iter().zip(ranges).zip(terms) {
+            update.execute(params![key, encode_terms(&terms)])?;
+            if !embeds_text && document::embedded_text(texts.content, range.clone()) != texts.content[range] {
+                forget.execute([key])?;
+            }
+        }
+    } else {
+        let passages = ranges.into_iter().zip(terms).map(|(range, terms)| Passage { range, terms, vector: None });
+        delete_passages(connection, row)?;
+        insert_passages(connection, row, &passages.collect::<Vec<_>>())?;
+    }
+    Ok(count)
+}
+
+impl<'a> Texts<'a> {
+    fn read(memory: &'a Row<'_>) -> Result<Self> {
+        let text = |column| -> Result<Option<&'a str>> {
+            memory.get_ref(column)?.as_str_or_null().map_err(|_| damaged().into())
+        };
+        let is_enriched = text(3)? == Some(EnrichmentStatus::Completed.name());
+        Ok(Texts {
+            content: text(0)?.ok_or_else(damaged)?,
+            tags: decode_names(text(1)?.ok_or_else(damaged)?)?,
+            summary: text(4)?.filter(|_| is_enriched),
+            changed_at: read_moment(memory, 2)?.ok_or_else(damaged)?,
+        })
+    }
+
+    /// The terms of each passage.
+    fn terms(&self, passages: &[Range<usize>]) -> Vec<Vec<Term>> {
+        let day = dates::day(self.changed_at.microseconds());
+        let with = |metadata: &[String]| -> Vec<Vec<Term>> {
+            let terms = passages.iter().map(|range| document::terms(self.content, range.clone(), metadata, day));
+            let term = |(text, count)| Term { text, count };
+            terms.map(|terms| terms.into_iter().map(term).collect()).collect()
+        };
+        let terms = with(&self.tags);
+        let Some(summary) = self.summary else { return terms };
+        let known: HashSet<&str> = terms.iter().flatten().map(|term| term.text.as_str()).collect();
+        if analysis::term_counts([summary]).iter().all(|(term, _)| known.contains(term.as_str())) {
+            return terms;
+        }
+        let metadata: Vec<String> = self.tags.iter().cloned().chain([summary.to_owned()]).collect();
+        with(&metadata)
+    }
+}

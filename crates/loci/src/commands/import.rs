@@ -1,0 +1,298 @@
+//! `loci import`: stores many memories.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::path::Path;
+
+use loci_core::{Caller, Delivery, Error, MemoryId, Timestamp, Visibility};
+use loci_engine::{Engine, Import, Imported, Remember, SearchMode};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::cli;
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, note};
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+/// Memories that are stored in one transaction, at most.
+const BATCH_MEMORIES: usize = 1_000;
+/// Bytes of content with which a transaction is full, too.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// A memory in the file. What a list shows beside it is read over.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    content: String,
+    id: Option<String>,
+    project: Option<String>,
+    r#type: Option<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    weight: Option<f64>,
+    delivery: Option<String>,
+    supersedes: Option<String>,
+    expires_at: Option<String>,
+    created_at: Option<String>,
+    updated_at: Option<String>,
+    visibility: Option<String>,
+    owner: Option<String>,
+    #[serde(rename = "scope")]
+    _scope: Option<String>,
+    #[serde(rename = "ttl")]
+    _ttl: Option<String>,
+    #[serde(rename = "superseded_by")]
+    _superseded_by: Option<String>,
+}
+
+impl Line {
+    fn import(self) -> Result<Import, Error> {
+        const TYPE: &str = "fact";
+        const BOOTSTRAP: &str = "bootstrap";
+        let kind = self.r#type.unwrap_or_else(|| TYPE.to_owned());
+        loci_engine::check::name("type", &kind)?;
+        let is_bootstrap = kind == BOOTSTRAP || self.delivery.as_deref() == Some(BOOTSTRAP);
+        let id = |argument: &str, id: Option<String>| id.map(|id| MemoryId::parse(argument, &id)).transpose();
+        let visibility = self.visibility.map_or(Some(Visibility::Common), |name| Visibility::from_name(&name));
+        let import = Import {
+            id: id("id", self.id)?,
+            owner: self.owner,
+            created_at: moment("created_at", self.created_at)?,
+            updated_at: moment("updated_at", self.updated_at)?,
+            expires_at: moment("expires_at", self.expires_at)?,
+            memory: Remember {
+                content: self.content,
+                collection: self.project,
+                section: None,
+                kind,
+                tags: self.tags,
+                weight: self.weight.unwrap_or(1.0),
+                delivery: if is_bootstrap { Delivery::Bootstrap } else { Delivery::OnDemand },
+                visibility: visibility
+                    .ok_or_else(|| Error::invalid("visibility", "must be `private`, `shared` or `common`"))?,
+                ttl_seconds: None,
+                supersedes: id("supersedes", self.supersedes)?,
+                similar: None,
+            },
+        };
+        import.check(&Caller::local())?;
+        Ok(import)
+    }
+}
+
+fn moment(argument: &str, text: Option<String>) -> Result<Option<Timestamp>, Error> {
+    let parsed = text.map(|text| text.parse::<jiff::Timestamp>()).transpose();
+    let moment = parsed.map_err(|_| Error::invalid(argument, "must be a moment such as 2026-01-31T12:00:00Z"))?;
+    Ok(moment.map(|moment| Timestamp::from_microseconds(moment.as_microsecond())))
+}
+
+pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Result<(), Failure> {
+    let parts = Parts::open(settings)?;
+    let mut importer = Importer { engine: &parts.engine, waiting: Batch::default(), imported: Imported::default() };
+    importer.read(&arguments.file)?;
+    importer.store()?;
+    let Imported { stored, present } = importer.imported;
+    show_progress(&format!("stored {stored}"), true);
+    let pending = parts.engine.pending_embeddings()?;
+    if pending > 0 && !arguments.no_wait && settings.search != SearchMode::Words {
+        embed(&parts.engine, pending);
+    }
+    let pending = parts.engine.pending_embeddings()?;
+    let value = json!({"stored": stored, "present": present, "pending_embeddings": pending});
+    let text = format!("stored {stored}, already there {present}, waiting for the model {pending}\n");
+    Ok(output.either(&value, text)?)
+}
+
+/// What is read and not stored yet.
+#[derive(Default)]
+struct Batch {
+    imports: Vec<Import>,
+    /// Where each is in the file: `line 3`, or `element 3` of a list.
+    places: Vec<String>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn push(&mut self, place: String, import: Import) {
+        self.bytes += import.memory.content.len();
+        self.imports.push(import);
+        self.places.push(place);
+    }
+
+    fn is_full(&self) -> bool {
+        self.imports.len() >= BATCH_MEMORIES || self.bytes >= BATCH_BYTES
+    }
+}
+
+struct Importer<'a> {
+    engine: &'a Engine,
+    waiting: Batch,
+    imported: Imported,
+}
+
+impl Importer<'_> {
+    fn read(&mut self, file: &Path) -> Result<(), Failure> {
+        let usage = |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
+        let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
+        let mut input: Box<dyn BufRead> = if file == Path::new("-") {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(BufReader::new(File::open(file).map_err(unreadable)?))
+        };
+        let (first, lines_before) = first_character(&mut input).map_err(unreadable)?;
+        if first == Some(b'[') {
+            let lines: Vec<serde_json::Value> = serde_json::from_reader(input)
+                .map_err(|error| usage(format!("is no list in JSON: {error}; nothing is stored")))?;
+            for (number, line) in (1..).zip(lines) {
+                self.add(format!("element {number}"), serde_json::from_value(line).map_err(no_memory))?;
+            }
+            return Ok(());
+        }
+        for (number, line) in (lines_before + 1..).zip(input.lines()) {
+            let line = line.map_err(|error| match error.kind() {
+                io::ErrorKind::InvalidData => "is no UTF-8 text".to_owned(),
+                _ => format!("cannot be read: {error}"),
+            });
+            if line.as_ref().is_ok_and(|line| line.trim().is_empty()) {
+                continue;
+            }
+            self.add(format!("line {number}"), line.and_then(|line| serde_json::from_str(&line).map_err(no_memory)))?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, place: String, line: Result<Line, String>) -> Result<(), Failure> {
+        match line.and_then(|line| line.import().map_err(|error| error.message)) {
+            Ok(import) => self.waiting.push(place, import),
+            Err(problem) => {
+                self.store()?;
+                let message = format!("{place}: {problem}; {}", self.done());
+                return Err(Failure::new(Exit::Usage, message));
+            }
+        }
+        if self.waiting.is_full() { self.store() } else { Ok(()) }
+    }
+
+    /// Stores what waits.
+    fn store(&mut self) -> Result<(), Failure> {
+        let Batch { imports, places, .. } = std::mem::take(&mut self.waiting);
+        if imports.is_empty() {
+            return Ok(());
+        }
+        let before = self.imported;
+        let outcome = self.engine.import(&Caller::local(), &imports, &mut self.imported);
+        show_progress(&format!("stored {}", self.imported.stored), false);
+        outcome.map_err(|error| {
+            let come = (self.imported.stored + self.imported.present) - (before.stored + before.present);
+            let place = places.get(come).map_or("the end", String::as_str);
+            let message = format!("from {place} on: {}; {}", error.message, self.done());
+            Failure { message, ..Failure::from(error) }
+        })
+    }
+
+    /// What came of the memories before one that failed.
+    fn done(&self) -> String {
+        let Imported { stored, present } = self.imported;
+        format!("of those before it, {stored} are stored now and {present} were there already")
+    }
+}
+
+fn no_memory(error: serde_json::Error) -> String {
+    format!("is no memory: {error}")
+}
+
+/// The first byte that is no white space, which stays to be read, and how many lines were read over.
+fn first_character(input: &mut impl BufRead) -> io::Result<(Option<u8>, usize)> {
+    let mut lines = 0;
+    loop {
+        let buffer = input.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok((None, lines));
+        }
+        if let Some(first) = buffer.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            return Ok((Some(*first), lines));
+        }
+        let blank = buffer.len();
+        lines += buffer.split(|byte| *byte == b'\n').count() - 1;
+        input.consume(blank);
+    }
+}
+
+/// Embeds what waits, the rest of earlier imports included. A model that does not answer is no failure:
+/// the memories are stored.
+fn embed(engine: &Engine, pending: u64) {
+    let mut embedded = 0;
+    loop {
+        let round = engine.embed_pending();
+        embedded += *round.as_ref().unwrap_or(&0);
+        // None: nothing is left, or another process is at it.
+        let is_last = !matches!(round, Ok(1..));
+        show_progress(&format!("embedded {embedded} of {pending}"), is_last);
+        if let Err(error) = round {
+            note(format_args!("{}; whichever process serves next tries again", error.message));
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
+/// On a terminal, one line that is written over; else the last state alone.
+fn show_progress(words: &str, is_last: bool) {
+    let mut stderr = io::stderr().lock();
+    if stderr.is_terminal() {
+        let _ = write!(stderr, "\r{words}{}", if is_last { "\n" } else { "" });
+    } else if is_last {
+        drop(stderr);
+        note(words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use loci_core::{Clock, Filter, Store};
+    use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+
+    use super::*;
+
+    fn line(value: serde_json::Value) -> Line {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_batch_is_bounded_by_number_and_by_size() {
+        for (bytes, expected) in [(1, BATCH_MEMORIES), (1 << 20, 16), (1 << 19, 32)] {
+            let mut batch = Batch::default();
+            while !batch.is_full() {
+                batch.push(String::new(), line(json!({"content": "x".repeat(bytes)})).import().unwrap());
+            }
+            assert_eq!(batch.imports.len(), expected, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn what_the_store_refuses_is_no_wrong_use_and_what_is_stored_is_told() {
+        let (store, clock) = (Arc::new(NaiveStore::new()), Arc::new(FixedClock::default()));
+        let embedder = Arc::new(HashingEmbedder::default());
+        let engine = Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Words);
+        let local = Caller::local();
+        let add = |ids: &[&str]| {
+            let mut importer = Importer { engine: &engine, waiting: Batch::default(), imported: Imported::default() };
+            for (number, id) in (1..).zip(ids) {
+                importer.add(format!("line {number}"), Ok(line(json!({"content": "x", "id": id})))).unwrap();
+            }
+            importer.store()
+        };
+        add(&["there", "deleted"]).unwrap();
+        let everything = Filter::of(local.space.clone(), local.reader(), clock.now());
+        assert_eq!(store.soft_delete(&everything, Some(&MemoryId::new("deleted")), clock.now(), 1), Ok(1));
+        let failure = add(&["there", "new", "deleted", "later"]).unwrap_err();
+        assert_eq!(failure.exit, Exit::Failure);
+        assert!(failure.message.starts_with("from line 3 on: "), "{failure:?}");
+        assert!(failure.message.ends_with("1 are stored now and 1 were there already"), "{failure:?}");
+        assert_eq!(engine.size().unwrap().memories, 3);
+    }
+}

@@ -1,0 +1,133 @@
+use serde_json::{Value, json};
+
+use crate::program::Place;
+
+const LINES: &str = r#"{"content": "The kiln fires at 1240 degrees", "project": "pottery", "tags": ["kiln"], "created_at": "2024-05-07T10:00:00Z"}
+
+{"content": "Glaze dries in a day", "id": "glaze", "type": "rule", "weight": 0.5, "supersedes": "older"}
+{"content": "Sweep the studio", "expires_at": "2999-01-01T00:00:00Z", "delivery": "bootstrap"}
+"#;
+
+#[test]
+fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
+    let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
+    let file = place.write("memories.jsonl", LINES);
+    let file = file.to_str().unwrap();
+    let imported = place.json(&["import", file, "--no-wait"]);
+    assert_eq!(imported, json!({"stored": 3, "present": 0, "pending_embeddings": 3}));
+    assert_eq!(place.json(&["stats"])["store"]["pending_embeddings"], 3);
+    assert!(place.run(&["stats"]).succeeded().stdout.contains("embedded  0 of 3"));
+    let found = place.json(&["--search", "words", "search", "kiln"]);
+    let memory = &found[0]["memory"];
+    assert_eq!((&memory["content"], &memory["project"]), (&json!("The kiln fires at 1240 degrees"), &json!("pottery")));
+    assert_eq!((&memory["created_at"], &memory["tags"]), (&json!("2024-05-07T10:00:00Z"), &json!(["kiln"])));
+
+    let glaze = place.json(&["show", "glaze"]);
+    assert_eq!(
+        (&glaze["type"], &glaze["weight"], &glaze["supersedes"]),
+        (&json!("rule"), &json!(0.5), &json!("older"))
+    );
+    assert!(place.run(&["bootstrap"]).succeeded().stdout.contains("Sweep the studio"));
+
+    // Only what has no id in the file is taken for new; the model reads all that waits.
+    let again = place.json(&["import", file]);
+    assert_eq!(again, json!({"stored": 2, "present": 1, "pending_embeddings": 0}));
+    assert!(
+        place.json(&["search", "how hot must the oven for ceramics be?", "--explain"])[0]["explain"]["cosine"]
+            .is_number()
+    );
+    assert!(!place.run(&["stats"]).succeeded().stdout.contains("embedded"));
+}
+
+#[test]
+fn what_a_list_prints_comes_back_in_another_store() {
+    let (here, there) = (Place::new(), Place::new());
+    here.add(&["The deploy runs on Fridays", "--project", "acme", "--tags", "ops, ci", "--weight", "0.5"]);
+    here.add(&["Use tabs", "--type", "rule", "--ttl", "30d"]);
+    let listed = here.json(&["list"]);
+    let file = there.write("list.json", listed.to_string());
+    let imported = there.json(&["import", file.to_str().unwrap()]);
+    assert_eq!(imported, json!({"stored": 2, "present": 0, "pending_embeddings": 0}));
+    assert_eq!(there.json(&["list"]), listed);
+}
+
+/// A list for the person at the machine shows what belongs to others, too.
+#[test]
+fn what_is_not_everyones_stays_so_in_another_store() {
+    let (here, there) = (Place::new(), Place::new());
+    let lines = [
+        json!({"content": "Ann's diary", "id": "a", "visibility": "private", "owner": "ann"}),
+        json!({"content": "Bob's plan", "id": "b", "visibility": "shared", "owner": "bob"}),
+        json!({"content": "My own", "id": "c", "visibility": "private"}),
+        json!({"content": "Everyone's", "id": "d", "visibility": "common", "owner": "ann"}),
+    ];
+    let file = here.write("lines.jsonl", lines.map(|line| line.to_string()).join("\n"));
+    assert_eq!(here.json(&["import", file.to_str().unwrap()])["stored"], 4);
+    let listed = here.json(&["list"]);
+    let access = |id: &str| {
+        let record = listed.as_array().unwrap().iter().find(|record| record["id"] == id).unwrap();
+        (record.get("visibility").cloned(), record.get("owner").cloned())
+    };
+    let rows = [("a", "private", "ann"), ("b", "shared", "bob"), ("c", "private", "local")];
+    for (id, visibility, owner) in rows {
+        assert_eq!(access(id), (Some(json!(visibility)), Some(json!(owner))));
+    }
+    assert_eq!(access("d"), (None, None));
+    let file = there.write("list.json", listed.to_string());
+    assert_eq!(there.json(&["import", file.to_str().unwrap()])["stored"], 4);
+    assert_eq!(there.json(&["list"]), listed);
+}
+
+/// What is stored is no failure, whatever becomes of the model.
+#[test]
+fn a_model_that_cannot_be_used_costs_no_import() {
+    let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "folder");
+    let graph = place.write("model/model.onnx", "no graph");
+    place.write("model/tokenizer.json", "{}");
+    let place = place.with("LOCI_EMBEDDING_MODEL_FOLDER", graph.parent().unwrap().to_str().unwrap());
+    let file = place.write("memories.jsonl", LINES);
+    let imported = place.run(&["--json", "import", file.to_str().unwrap()]).succeeded();
+    assert!(imported.stderr.contains("; whichever process serves next tries again"), "{imported:?}");
+    let value: Value = serde_json::from_str(&imported.stdout).unwrap();
+    assert_eq!(value, json!({"stored": 3, "present": 0, "pending_embeddings": 3}));
+}
+
+#[test]
+fn a_wrong_line_is_named_and_those_before_it_stay() {
+    let rows = [
+        ("{\"content\": \"one\"}\n{\"text\": \"two\"}", "line 2", 1),
+        ("{\"content\": \"one\"}\n\nnothing", "line 3", 1),
+        ("[{\"content\": \"one\"}, {\"content\": 2}]", "element 2: ", 1),
+        ("[{\"content\": \"one\"}", "nothing is stored", 0),
+        ("{\"content\": \"one\", \"created_at\": \"yesterday\"}", "`created_at`", 0),
+        ("{\"content\": \"one\"}\n{\"content\": \" \"}", "line 2: `content`", 1),
+        (
+            "{\"content\": \"one\"}\n{\"content\": \"two\"}\n\n{\"content\": \"3\", \"weight\": 7}",
+            "line 4: `weight`",
+            2,
+        ),
+        ("{\"content\": \"one\", \"visibility\": \"public\"}", "line 1: `visibility`", 0),
+        ("{\"content\": \"one\", \"owner\": \" \"}", "line 1: `owner`", 0),
+    ];
+    for (text, named, stored) in rows {
+        let place = Place::new();
+        let file = place.write("memories.jsonl", text);
+        place.run(&["import", file.to_str().unwrap()]).failed(2, named);
+        assert_eq!(place.json(&["stats"])["total"], stored, "{text}");
+    }
+    let place = Place::new();
+    let file = place.write("memories.jsonl", b"{\"content\": \"one\"}\n{\"content\": \"\xff\"}");
+    place
+        .run(&["import", file.to_str().unwrap()])
+        .failed(2, "line 2: is no UTF-8 text; of those before it, 1 are stored");
+    assert_eq!(place.json(&["stats"])["total"], 1);
+    // More blank lines than are read at once.
+    let place = Place::new();
+    let file = place.write("memories.jsonl", "\n".repeat(20_000) + "nothing");
+    place.run(&["import", file.to_str().unwrap()]).failed(2, "line 20001: is no memory");
+    let place = Place::new();
+    place.run(&["import", "/nowhere.jsonl"]).failed(2, "/nowhere.jsonl");
+    let empty = place.write("empty.jsonl", "\n");
+    let imported: Value = place.json(&["import", empty.to_str().unwrap()]);
+    assert_eq!(imported["stored"], 0);
+}
