@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    Caller, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Memory, MemoryId, Passage,
-    QueryVector, Result, Store, StoreSize, Term, Tier, Timestamp, Vector, WebSearch,
+    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Memory, MemoryId,
+    Passage, QueryVector, Result, Store, StoreSize, Term, Tier, Timestamp, Vector, WebSearch,
 };
 use loci_search::fusion::Weights;
 use loci_search::{dates, document, passages::passages};
@@ -127,6 +127,16 @@ impl Engine {
     /// `unavailable` if the store cannot be read.
     pub fn version(&self) -> Result<u64> {
         self.store.version()
+    }
+
+    /// The same, with the index loaded, so that its size is that of a process that searches.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn size_with_index(&self) -> Result<StoreSize> {
+        let filter = self.filter(&Caller::local(), CollectionFilter::Any);
+        self.store.candidates(&CandidateQuery::of(&filter, 0))?;
+        self.store.size()
     }
 
     /// How many memories wait for their embedding: search by meaning does not find them yet. None, while

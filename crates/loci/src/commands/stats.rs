@@ -12,13 +12,14 @@ use crate::wiring::Parts;
 pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
     let mut stats = parts.call("stats", Map::new())?.structured;
-    let size = parts.engine.size()?;
+    let size = parts.engine.size_with_index()?;
     let pending = parts.engine.pending_embeddings()?;
     stats["store"] = json!({
         "folder": settings.data,
         "memories": size.memories,
         "passages": size.passages,
         "disk_bytes": size.disk_bytes,
+        "index_bytes": size.index_bytes,
         "pending_embeddings": pending,
     });
     let mut text = format!("memories  {}\n", stats["total"]);
@@ -33,10 +34,11 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     }
     let _ = writeln!(
         text,
-        "passages  {}\ndisk      {} bytes in {}",
+        "passages  {}\ndisk      {} bytes in {}\nindex     {} bytes in the memory of each process that searches",
         size.passages,
         size.disk_bytes,
-        settings.data.display()
+        settings.data.display(),
+        size.index_bytes
     );
     if pending > 0 {
         let done = size.memories.saturating_sub(pending);
