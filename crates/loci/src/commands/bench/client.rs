@@ -65,10 +65,15 @@ impl Client {
 
     /// Its resident memory in bytes, where Linux says it.
     pub fn resident_bytes(&self) -> Option<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+        resident_bytes(&self.child.id().to_string())
     }
+}
+
+/// The resident memory in bytes of a process (or `self`), where Linux says it.
+pub fn resident_bytes(process: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
 /// This program, without any of the user's own settings.

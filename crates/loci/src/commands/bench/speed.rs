@@ -178,13 +178,13 @@ fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure> {
 
 /// CPU time of all threads of this process.
 #[cfg(unix)]
-fn cpu_time() -> Option<Duration> {
+pub fn cpu_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::try_from(time).ok()
 }
 
 #[cfg(not(unix))]
-fn cpu_time() -> Option<Duration> {
+pub fn cpu_time() -> Option<Duration> {
     None
 }
 

@@ -4,13 +4,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use loci_core::{Caller, CollectionFilter, Store, Tier};
 use loci_engine::{Engine, Recall, SearchMode};
 use loci_store_sqlite::{Options, SqliteStore};
 use serde_json::{Value, json};
 
+use super::super::client::resident_bytes;
+use super::super::speed::{cpu_time, milliseconds};
 use super::synthetic::{DIMENSION, Prepared, Question, Synthetic, id, quantised};
 use crate::exit::Failure;
 use crate::output::{Output, note};
@@ -22,8 +24,8 @@ const SEARCHES: usize = 200;
 const COMPARED: usize = 20;
 /// Results of a search.
 const RESULTS: usize = 10;
-/// Bytes of a posting, at least: the passage and the count.
-const POSTING_BYTES: usize = 5;
+/// Bytes of a packed posting, at least: the passage and the count.
+const POSTING_BYTES: usize = 3;
 /// Bytes that are summed for the bandwidth of the memory: more than any cache holds.
 const SUMMED_BYTES: usize = 256 << 20;
 /// How often. The fastest counts.
@@ -45,14 +47,15 @@ struct Searches {
 pub fn run(data: &Path, corpus: &Synthetic, output: Output) -> Result<(), Failure> {
     let questions: Vec<Question> = (0..SEARCHES).map(|number| corpus.question(number)).collect();
     let model = Arc::new(Prepared::new(&questions));
-    let before = resident_bytes();
+    let before = resident_bytes("self");
     let begun = Instant::now();
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data, Options::default()).map_err(loci_core::Error::from)?);
     let engine = |mode| Engine::new(Arc::clone(&store), Arc::<Prepared>::clone(&model), Arc::new(SystemClock), mode);
     search(&engine(SearchMode::Hybrid), &questions[0].text)?;
     let start = milliseconds(begun.elapsed());
-    let resident =
-        before.zip(resident_bytes()).map(|(before, after)| after.saturating_sub(before) as f64 / f64::from(1 << 20));
+    let resident = before
+        .zip(resident_bytes("self"))
+        .map(|(before, after)| after.saturating_sub(before) as f64 / f64::from(1 << 20));
 
     note("searching …");
     let mut searches = Vec::new();
@@ -264,26 +267,4 @@ fn bandwidth() -> f64 {
 /// Of sorted times.
 fn percentile(times: &[f64], share: f64) -> f64 {
     times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
-}
-
-fn milliseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e3
-}
-
-/// CPU time of all threads of this process.
-#[cfg(unix)]
-fn cpu_time() -> Option<Duration> {
-    Duration::try_from(rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime)).ok()
-}
-
-#[cfg(not(unix))]
-fn cpu_time() -> Option<Duration> {
-    None
-}
-
-/// Resident memory of this process, where Linux says it.
-fn resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
