@@ -61,7 +61,7 @@ impl Query {
         !self.phrases.is_empty()
     }
 
-    /// The terms that a passage with all the phrases has, each once.
+    /// The terms that a text with all the phrases has, each once.
     pub fn required(&self) -> Vec<String> {
         let mut terms: Vec<String> = self.phrases.iter().flat_map(|phrase| phrase.terms.iter().cloned()).collect();
         terms.sort_unstable();

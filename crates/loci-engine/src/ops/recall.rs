@@ -234,7 +234,7 @@ impl Engine {
         limit: usize,
         find: &dyn Fn(&[String], usize) -> Result<Candidates>,
     ) -> Result<Option<(Candidates, HashSet<MemoryId>)>> {
-        if query.phrases.is_empty() {
+        if !query.quotes() {
             return Ok(None);
         }
         let required = query.required();
