@@ -61,7 +61,7 @@ class Server:
         self.url = None
         for line in self.process.stderr:
             self.log.append(line)
-            if found := re.search(r"listening on (http://\S+)", line):
+            if found := re.search(r"listening on (https?://\S+)", line):
                 self.url = found.group(1)
                 break
         if self.url is None:

@@ -59,7 +59,7 @@ pub struct AuditQuery {
 /// Keeps the audit log.
 pub trait AuditStore: Send + Sync {
     /// Adds entries in their order; durable when it returns. Entries of a user whose data was wiped
-    /// after their moment are left out.
+    /// after their moment, all of it or that of their tool set, are left out.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.

@@ -13,10 +13,12 @@ pub struct Filter {
     pub reader: Reader,
     /// Only memories that have not expired at this moment.
     pub live_at: Timestamp,
-    /// Only memories that belong to this owner, whoever else may read them.
-    pub owner: Option<String>,
-    /// Only memories of this tier.
-    pub tier: Option<Tier>,
+    /// Whose memories, whoever else may read them.
+    pub owner: OwnerFilter,
+    /// Only memories that came in through this tool set.
+    pub origin: Option<String>,
+    /// Only memories of these tiers; of all, if empty.
+    pub tiers: Vec<Tier>,
     /// Only memories first stored at this moment or later.
     pub created_from: Option<Timestamp>,
     /// Only memories first stored at this moment or earlier.
@@ -31,6 +33,33 @@ pub struct Filter {
     pub delivery: Option<Delivery>,
     /// What to do with memories that another one replaces.
     pub superseded: Superseded,
+}
+
+/// Whose memories a query is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnerFilter {
+    /// Everyone's.
+    Any,
+    /// Those of this owner.
+    Only(String),
+    /// Those that belong to nobody.
+    Nobody,
+}
+
+impl OwnerFilter {
+    /// What belongs to this subject; to nobody, for an anonymous caller.
+    pub fn of(subject: Option<&str>) -> Self {
+        subject.map_or(OwnerFilter::Nobody, |subject| OwnerFilter::Only(subject.to_owned()))
+    }
+
+    /// Whether a memory of this owner passes.
+    pub fn admits(&self, owner: Option<&str>) -> bool {
+        match self {
+            OwnerFilter::Any => true,
+            OwnerFilter::Only(name) => owner == Some(name),
+            OwnerFilter::Nobody => owner.is_none(),
+        }
+    }
 }
 
 /// Which collections a query is about.
@@ -71,15 +100,16 @@ pub enum Superseded {
 }
 
 impl Filter {
-    /// Everything in a space that this reader may read, of either tier, alive at that moment,
+    /// Everything in a space that this reader may read, of every tier, alive at that moment,
     /// superseded or not.
     pub fn of(space: Space, reader: Reader, live_at: Timestamp) -> Self {
         Filter {
             space,
             reader,
             live_at,
-            owner: None,
-            tier: None,
+            owner: OwnerFilter::Any,
+            origin: None,
+            tiers: Vec::new(),
             created_from: None,
             created_until: None,
             collections: CollectionFilter::Any,
@@ -94,10 +124,11 @@ impl Filter {
     /// the other memories: that rule is the store's.
     pub fn admits(&self, memory: &Memory) -> bool {
         memory.space == self.space
-            && self.reader.may_read(memory.owner.as_deref(), memory.visibility)
+            && self.reader.may_read(memory)
             && memory.is_live(self.live_at)
-            && (self.owner.is_none() || self.owner == memory.owner)
-            && self.tier.is_none_or(|tier| memory.tier == tier)
+            && self.owner.admits(memory.owner.as_deref())
+            && self.origin.as_ref().is_none_or(|origin| memory.origin == *origin)
+            && (self.tiers.is_empty() || self.tiers.contains(&memory.tier))
             && self.created_from.is_none_or(|from| memory.created_at >= from)
             && self.created_until.is_none_or(|until| memory.created_at <= until)
             && self.collections.admits(memory.place.collection.as_deref())
@@ -108,9 +139,7 @@ impl Filter {
 
     /// Whether `successor` hides what it supersedes from this query's caller.
     pub fn is_live_successor(&self, successor: &Memory) -> bool {
-        successor.space == self.space
-            && successor.is_live(self.live_at)
-            && self.reader.may_read(successor.owner.as_deref(), successor.visibility)
+        successor.space == self.space && successor.is_live(self.live_at) && self.reader.may_read(successor)
     }
 }
 

@@ -7,12 +7,14 @@
 
 mod audit;
 mod cache;
+mod citation;
 mod decision;
 mod embedder;
 mod enricher;
 mod error;
 mod filter;
 mod id;
+mod identity;
 mod job;
 pub mod limits;
 mod memory;
@@ -27,16 +29,18 @@ mod web;
 
 pub use audit::{AuditEntry, AuditFailure, AuditQuery, AuditStore};
 pub use cache::{CacheEntry, CacheStore};
+pub use citation::{Citation, CitationKind};
 pub use decision::{Decision, DecisionStore};
 pub use embedder::{Embedder, ModelId};
 pub use enricher::{Enricher, Enrichment, MEMORY_KINDS};
 pub use error::{Error, ErrorCode, Result};
-pub use filter::{CollectionFilter, Filter, Page, Superseded};
+pub use filter::{CollectionFilter, Filter, OwnerFilter, Page, Superseded};
 pub use id::{MemoryId, Space};
+pub use identity::{Identity, SCOPE_PREFIX, TokenVerifier};
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore};
 pub use memory::{Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, Thread, Tier, Visibility};
 pub use passage::{Passage, Term, Vector};
-pub use principal::{Caller, Principal, Reader, Scope, Scopes};
+pub use principal::{Caller, Ownership, Principal, Reader, Scope, Scopes};
 pub use search::{Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace};
 pub use store::{Batch, CensusRow, Change, Expect, Store, StoreSize, Sweep, Tally, Touch, Wiped};
 pub use time::{Clock, Timestamp};

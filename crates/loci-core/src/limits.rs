@@ -46,6 +46,10 @@ pub const TTL_DAYS_MAX: u64 = 36_500;
 pub const CALL_SECONDS_MAX: u64 = 60;
 /// Connections that the HTTP server keeps open at a time; further ones wait.
 pub const CONNECTIONS_MAX: usize = 1_024;
+/// Callers whose rates one process tells apart at a time.
+pub const RATED_CALLERS_MAX: usize = 16_384;
+/// Calls that a rate limit may let through in a row; a larger number clamps to it.
+pub const RATE_BURST_MAX: u32 = 1_000_000;
 /// Subscriptions to changes that one process serves at a time.
 pub const SUBSCRIPTIONS_MAX: usize = 64;
 /// Resources that one subscription may name.
@@ -54,6 +58,17 @@ pub const SUBSCRIPTION_RESOURCES_MAX: usize = 64;
 pub const MESSAGES_MAX: usize = 100;
 /// Memories of one import into one transaction.
 pub const IMPORT_MEMORIES_MAX: usize = 10_000;
+/// Citations of one memory.
+pub const CITATIONS_MAX: usize = 50;
+/// Bytes of UTF-8 in the excerpt of a citation.
+pub const EXCERPT_BYTES_MAX: usize = 16 << 10;
+/// Bytes of UTF-8 in what a citation refers to, in the place there, and in its pin; in an attribute of a memory,
+/// and in the summary that its writer gives.
+pub const REFERENCE_BYTES_MAX: usize = 4 << 10;
+/// Bytes of UTF-8 in the content of a memory that has citations.
+pub const CITED_CONTENT_BYTES_MAX: usize = 64 << 10;
+/// Bytes of a bearer token, be it one of our own or an issuer's.
+pub const TOKEN_BYTES_MAX: usize = 16 << 10;
 /// Words in the summary of a memory.
 pub const SUMMARY_WORDS_MAX: usize = 100;
 /// Characters of a query that the audit log keeps.

@@ -1,6 +1,11 @@
 //! The one record that every dialect reads and writes.
 
-use crate::{MemoryId, Space, Timestamp};
+use std::collections::BTreeMap;
+
+use crate::{Citation, MemoryId, Space, Timestamp};
+
+/// The weight of a memory whose writer names none.
+const WEIGHT_DEFAULT: f64 = 0.5;
 
 /// One memory. `(space, id)` is its key.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,13 +36,21 @@ pub struct Memory {
     pub enrichment: Option<EnrichmentStatus>,
     /// The memories that it is tied to, nearest first.
     pub links: Vec<Link>,
+    /// What it rests on, in the order given.
+    pub citations: Vec<Citation>,
+    /// What else its writer said of it, by name: its repository, who said it, and the like.
+    pub attributes: BTreeMap<String, String>,
     /// How often it was returned. Stores keep it apart ([`Store::touch`](crate::Store::touch)); it
     /// is ignored on writing.
     pub access: Access,
     /// Whether a session start reads it or only a search finds it.
     pub delivery: Delivery,
+    /// The tool set that it came in through: a name that stores and engine compare and never read.
+    pub origin: String,
     /// Who wrote it; none if the caller was anonymous.
     pub owner: Option<String>,
+    /// The name under which the writer acted, for people; none if that is the owner.
+    pub actor: Option<String>,
     /// Who else may read and write it.
     pub visibility: Visibility,
     /// The memory that this one replaces.
@@ -55,9 +68,67 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// A new memory of nobody: long-term, private, in no collection, with its kind as its section.
+    pub fn new(
+        space: Space,
+        id: MemoryId,
+        content: impl Into<String>,
+        kind: impl Into<String>,
+        now: Timestamp,
+    ) -> Self {
+        let kind = kind.into();
+        Memory {
+            space,
+            id,
+            content: content.into(),
+            place: Place { collection: None, section: kind.clone() },
+            kind,
+            summary: None,
+            tags: Vec::new(),
+            weight: WEIGHT_DEFAULT,
+            tier: Tier::LongTerm,
+            thread: None,
+            source: None,
+            enrichment: None,
+            links: Vec::new(),
+            citations: Vec::new(),
+            attributes: BTreeMap::new(),
+            access: Access::default(),
+            delivery: Delivery::OnDemand,
+            origin: String::new(),
+            owner: None,
+            actor: None,
+            visibility: Visibility::Private,
+            supersedes: None,
+            superseded_by: None,
+            expires_at: None,
+            created_at: now,
+            updated_at: now,
+            revision: 1,
+        }
+    }
+
     /// Whether it has not expired at `now`.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|expires_at| expires_at > now)
+    }
+
+    /// Bytes of UTF-8 in all that it says: what a reply has to carry.
+    pub fn text_bytes(&self) -> usize {
+        let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let citations = self.citations.iter().map(|citation| {
+            let Citation { kind: _, reference, locator, pin, excerpt } = citation;
+            reference.len() + of(locator) + of(pin) + of(excerpt)
+        });
+        let attributes = self.attributes.iter().map(|(name, value)| name.len() + value.len());
+        let tags = self.tags.iter().map(String::len);
+        self.content.len() + of(&self.summary) + citations.chain(attributes).chain(tags).sum::<usize>()
+    }
+
+    /// The words beside its text by which it is found: its tags and what its citations refer to.
+    pub fn metadata(&self) -> Vec<String> {
+        let references = self.citations.iter().map(|citation| &citation.reference);
+        self.tags.iter().chain(references).cloned().collect()
     }
 }
 
@@ -78,17 +149,23 @@ pub enum Tier {
     LongTerm,
     /// A message of a conversation: working memory, shown to those alone who ask for it.
     ShortTerm,
+    /// For good, and apart from the rest: shown to those alone who ask for it, by its id or its tier.
+    /// Never a part of a session's start.
+    Apart,
 }
 
 impl Tier {
     /// Every tier.
-    pub const ALL: [Tier; 2] = [Tier::LongTerm, Tier::ShortTerm];
+    pub const ALL: [Tier; 3] = [Tier::LongTerm, Tier::ShortTerm, Tier::Apart];
+    /// The tiers of what people and agents say to each other, and of what is made from it.
+    pub const OF_CONVERSATIONS: [Tier; 2] = [Tier::LongTerm, Tier::ShortTerm];
 
     /// The word for it in stores.
     pub const fn name(self) -> &'static str {
         match self {
             Tier::LongTerm => "long_term",
             Tier::ShortTerm => "short_term",
+            Tier::Apart => "apart",
         }
     }
 

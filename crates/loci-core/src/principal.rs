@@ -1,6 +1,6 @@
 //! Who asks, and what that allows.
 
-use crate::{Error, ErrorCode, Result, Space, Visibility};
+use crate::{Error, ErrorCode, Memory, Result, Space, Visibility};
 
 /// What a caller may do. `admin` includes the two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,20 +59,38 @@ impl Scopes {
 pub struct Principal {
     /// The name under which it owns records; none for an anonymous caller.
     pub subject: Option<String>,
+    /// A name for people, if it has another one than the subject: what the token says.
+    pub actor: Option<String>,
     /// What it may do.
     pub scopes: Scopes,
 }
 
 impl Principal {
+    /// A subject with these scopes.
+    pub fn new(subject: impl Into<String>, scopes: Scopes) -> Self {
+        Principal { subject: Some(subject.into()), actor: None, scopes }
+    }
+
     /// The person at this machine (stdio, the command line): subject `local`, scope `admin`.
     pub fn local() -> Self {
-        Principal { subject: Some("local".to_owned()), scopes: Scopes::of(&[Scope::Admin]) }
+        Principal::new("local", Scopes::of(&[Scope::Admin]))
     }
 
     /// A caller that needs no token (HTTP with `--no-auth`): no subject, may read and write.
     pub fn anonymous() -> Self {
-        Principal { subject: None, scopes: Scopes::of(&[Scope::Read, Scope::Write]) }
+        Principal { subject: None, actor: None, scopes: Scopes::of(&[Scope::Read, Scope::Write]) }
     }
+}
+
+/// How far ownership goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ownership {
+    /// Common records are everyone's to write, and shared ones everyone's to read.
+    #[default]
+    Usual,
+    /// Only its owner changes a record, a common one too, and who has no name reads nothing that
+    /// somebody shared.
+    Strict,
 }
 
 /// A principal in its space. It comes from the transport alone; no argument grants access.
@@ -82,27 +100,46 @@ pub struct Caller {
     pub space: Space,
     /// Who calls.
     pub principal: Principal,
+    /// The tool set that it calls through, which marks what it stores.
+    pub origin: &'static str,
+    /// How far ownership goes in that tool set.
+    pub ownership: Ownership,
+    /// Whether the subject is a mere claim: that of a caller without a name, whom a server without
+    /// authentication trusts. It owns what came in through the same tool set, and nothing else.
+    pub is_claimed: bool,
 }
 
 impl Caller {
+    /// A principal that calls through no tool set in particular.
+    pub fn new(space: Space, principal: Principal) -> Self {
+        Caller { space, principal, origin: "loci", ownership: Ownership::Usual, is_claimed: false }
+    }
+
     /// The person at this machine, in the default space.
     pub fn local() -> Self {
-        Caller { space: Space::default(), principal: Principal::local() }
+        Caller::new(Space::default(), Principal::local())
     }
 
     /// The reading side of the access rule for this caller.
     pub fn reader(&self) -> Reader {
-        Reader { subject: self.principal.subject.clone(), everything: self.principal.scopes.allow(Scope::Admin) }
+        let Principal { subject, scopes, .. } = &self.principal;
+        Reader {
+            subject: subject.clone(),
+            everything: scopes.allow(Scope::Admin),
+            shared: subject.is_some() || self.ownership == Ownership::Usual,
+            own_origin: self.is_claimed.then(|| self.origin.to_owned()),
+        }
     }
 
     /// This caller in the part of the user whom the argument `argument` names: it reads and writes
     /// what that user does, and no more. A subject may act for itself, an `admin` for anyone in its
-    /// space; an anonymous caller is trusted, since only a server without authentication has any.
+    /// space; an anonymous caller is trusted, since only a server without authentication has any, but
+    /// with what came in through the same tool set alone.
     ///
     /// # Errors
     /// `forbidden` if it is somebody else's name.
     pub fn acting_for(&self, argument: &str, user: &str) -> Result<Caller> {
-        let Principal { subject, scopes } = &self.principal;
+        let Principal { subject, actor, scopes } = &self.principal;
         if !scopes.allow(Scope::Admin)
             && let Some(subject) = subject.as_ref().filter(|subject| *subject != user)
         {
@@ -113,20 +150,21 @@ impl Caller {
         }
         let allowed: Vec<Scope> =
             [Scope::Read, Scope::Write].into_iter().filter(|scope| scopes.allow(*scope)).collect();
-        let principal = Principal { subject: Some(user.to_owned()), scopes: Scopes::of(&allowed) };
-        Ok(Caller { space: self.space.clone(), principal })
+        let actor = actor.clone().filter(|_| subject.as_deref() == Some(user));
+        let principal = Principal { subject: Some(user.to_owned()), actor, scopes: Scopes::of(&allowed) };
+        Ok(Caller { principal, is_claimed: subject.is_none(), ..self.clone() })
     }
 
-    /// Whether the caller may change or delete a record: its own, a common one, an ownerless one
-    /// if it is anonymous, any one if it is `admin`. The scope `write` is needed besides.
-    pub fn may_write(&self, owner: Option<&str>, visibility: Visibility) -> bool {
-        let principal = &self.principal;
-        if !principal.scopes.allow(Scope::Write) {
+    /// Whether the caller may change or delete a record: its own, an ownerless one if it is anonymous, a
+    /// common one unless ownership is strict, any one if it is `admin`. The scope `write` is needed besides.
+    pub fn may_write(&self, memory: &Memory) -> bool {
+        let Principal { subject, scopes, .. } = &self.principal;
+        if !scopes.allow(Scope::Write) {
             return false;
         }
-        principal.scopes.allow(Scope::Admin)
-            || visibility == Visibility::Common
-            || owner == principal.subject.as_deref()
+        scopes.allow(Scope::Admin)
+            || (memory.visibility == Visibility::Common && self.ownership == Ownership::Usual)
+            || (memory.owner == *subject && (!self.is_claimed || memory.origin == self.origin))
     }
 }
 
@@ -137,35 +175,86 @@ pub struct Reader {
     pub subject: Option<String>,
     /// Whether the rule lets everything pass (`admin`).
     pub everything: bool,
+    /// Whether what others share passes.
+    pub shared: bool,
+    /// The tool set through which a record must have come in to count as the subject's own; any, if none.
+    pub own_origin: Option<String>,
 }
 
 impl Reader {
-    /// Whether a record with this owner and visibility may be read: common and shared ones,
-    /// ownerless ones, and one's own.
-    pub fn may_read(&self, owner: Option<&str>, visibility: Visibility) -> bool {
-        self.everything || visibility != Visibility::Private || owner.is_none() || owner == self.subject.as_deref()
+    /// Who reads everything: for work on nobody's behalf.
+    pub fn everything() -> Self {
+        Reader { everything: true, ..Reader::of(None) }
+    }
+
+    /// The rule for a subject, or for an anonymous caller, where ownership is the usual one.
+    pub fn of(subject: Option<&str>) -> Self {
+        Reader { subject: subject.map(str::to_owned), everything: false, shared: true, own_origin: None }
+    }
+
+    /// Whether a record may be read: common ones, shared ones if they pass, ownerless ones, and one's own.
+    pub fn may_read(&self, memory: &Memory) -> bool {
+        self.everything
+            || memory.visibility == Visibility::Common
+            || (memory.visibility == Visibility::Shared && self.shared)
+            || memory.owner.is_none()
+            || (memory.owner == self.subject && self.own_origin.as_ref().is_none_or(|origin| memory.origin == *origin))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{MemoryId, Timestamp};
+
+    const BOTH: [Scope; 2] = [Scope::Read, Scope::Write];
 
     fn caller(subject: Option<&str>, scopes: &[Scope]) -> Caller {
-        let principal = Principal { subject: subject.map(str::to_owned), scopes: Scopes::of(scopes) };
-        Caller { space: Space::default(), principal }
+        let principal = Principal { subject: subject.map(str::to_owned), actor: None, scopes: Scopes::of(scopes) };
+        Caller::new(Space::default(), principal)
     }
 
+    fn memory(owner: Option<&str>, visibility: Visibility) -> Memory {
+        let memory = Memory::new(Space::default(), MemoryId::new("m"), "text", "fact", Timestamp::MIN);
+        Memory { owner: owner.map(str::to_owned), visibility, origin: "tools".to_owned(), ..memory }
+    }
+
+    /// Who reads and who writes a record, of callers through the usual and through a strict tool set.
     #[test]
-    fn a_private_record_is_its_owners_alone() {
-        let ann = caller(Some("ann"), &[Scope::Read, Scope::Write]);
-        let bob = caller(Some("bob"), &[Scope::Read, Scope::Write]);
-        let nobody = caller(None, &[Scope::Read, Scope::Write]);
-        let admin = caller(Some("root"), &[Scope::Admin]);
-        let rows = [(&ann, true), (&bob, false), (&nobody, false), (&admin, true)];
-        for (caller, expected) in rows {
-            assert_eq!(caller.reader().may_read(Some("ann"), Visibility::Private), expected);
-            assert_eq!(caller.may_write(Some("ann"), Visibility::Private), expected);
+    fn the_rule_of_access() {
+        let strict = |caller: Caller| Caller { ownership: Ownership::Strict, ..caller };
+        let (ann, bob) = (caller(Some("ann"), &BOTH), caller(Some("bob"), &BOTH));
+        let (nobody, admin) = (caller(None, &BOTH), caller(Some("root"), &[Scope::Admin]));
+        let claimed = |origin| Caller { origin, is_claimed: true, ..ann.clone() };
+        let callers = [
+            ann.clone(),
+            bob.clone(),
+            nobody.clone(),
+            admin.clone(),
+            strict(ann.clone()),
+            strict(bob),
+            strict(nobody),
+            strict(admin),
+            claimed("tools"),
+            claimed("others"),
+        ];
+        let (private, shared, common) = (Visibility::Private, Visibility::Shared, Visibility::Common);
+        let rows = [
+            // (owner, visibility), who reads it, who writes it, in the order of the callers.
+            ((Some("ann"), private), "1001100110", "1001100110"),
+            ((Some("ann"), shared), "1111110111", "1001100110"),
+            ((Some("ann"), common), "1111111111", "1111100111"),
+            ((None, private), "1111111111", "0011001100"),
+            ((None, common), "1111111111", "1111001111"),
+        ];
+        for ((owner, visibility), readers, writers) in rows {
+            let memory = memory(owner, visibility);
+            let bits = |allows: &dyn Fn(&Caller) -> bool| -> String {
+                callers.iter().map(|caller| if allows(caller) { '1' } else { '0' }).collect()
+            };
+            let what = format!("{owner:?} {visibility:?}");
+            assert_eq!(bits(&|caller| caller.reader().may_read(&memory)), readers, "{what}");
+            assert_eq!(bits(&|caller| caller.may_write(&memory)), writers, "{what}");
         }
     }
 
@@ -173,32 +262,28 @@ mod tests {
     fn an_argument_names_nobody_but_the_caller() {
         let ann = caller(Some("ann"), &[Scope::Read]);
         let root = caller(Some("root"), &[Scope::Admin]);
-        let nobody = caller(None, &[Scope::Read, Scope::Write]);
-        let both = Scopes::of(&[Scope::Read, Scope::Write]);
+        let nobody = caller(None, &BOTH);
         let rows = [
-            (&ann, "ann", Some(Scopes::of(&[Scope::Read]))),
+            (&ann, "ann", Some((vec![Scope::Read], false))),
             (&ann, "bob", None),
-            (&root, "bob", Some(both)),
-            (&nobody, "bob", Some(both)),
+            (&root, "bob", Some((BOTH.to_vec(), false))),
+            (&nobody, "bob", Some((BOTH.to_vec(), true))),
         ];
-        for (caller, user, scopes) in rows {
-            let expected = scopes.map(|scopes| Principal { subject: Some(user.to_owned()), scopes });
-            assert_eq!(caller.acting_for("user_id", user).ok().map(|acting| acting.principal), expected);
+        for (caller, user, expected) in rows {
+            let expected = expected.map(|(scopes, is_claimed)| Caller {
+                principal: Principal::new(user, Scopes::of(&scopes)),
+                is_claimed,
+                ..caller.clone()
+            });
+            assert_eq!(caller.acting_for("user_id", user).ok(), expected);
         }
-    }
-
-    #[test]
-    fn a_shared_record_is_read_by_all_and_written_by_its_owner() {
-        let bob = caller(Some("bob"), &[Scope::Read, Scope::Write]);
-        assert!(bob.reader().may_read(Some("ann"), Visibility::Shared));
-        assert!(!bob.may_write(Some("ann"), Visibility::Shared));
     }
 
     #[test]
     fn reading_alone_never_writes() {
         let ann = caller(Some("ann"), &[Scope::Read]);
         for visibility in [Visibility::Private, Visibility::Shared, Visibility::Common] {
-            assert!(!ann.may_write(Some("ann"), visibility));
+            assert!(!ann.may_write(&memory(Some("ann"), visibility)));
         }
     }
 }

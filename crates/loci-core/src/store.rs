@@ -62,11 +62,13 @@ pub enum Change {
         /// How it ended.
         outcome: JobOutcome,
     },
-    /// Changes nothing; the data of this owner must not have been wiped after `since`, so that a
-    /// write which was under way does not bring any of it back.
+    /// Changes nothing; the data of this owner must not have been wiped after `since`, be it all of it or
+    /// that of this tool set, so that a write which was under way does not bring any of it back.
     NotWiped {
         /// Whose data.
         owner: String,
+        /// The tool set that the write comes through.
+        origin: String,
         /// What [`Store::version`] said when the work on the batch began.
         since: u64,
     },
@@ -92,8 +94,8 @@ pub struct Tally {
     pub memories: u64,
 }
 
-/// How many live memories an owner has of what came in as conversation: the short-term ones, and
-/// those with an enrichment status.
+/// How many live memories an owner has of what came in as conversation: the short-term ones, and the
+/// long-term ones with an enrichment status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CensusRow {
     /// Their tier.
@@ -175,14 +177,20 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// `unavailable` if the store cannot be read.
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>>;
 
+    /// The ids and revisions of the memories that pass the filter, last updated first, ties by id, at most
+    /// `limit`.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>>;
+
     /// The memory with this id, expired or not, whoever may read it, unless it is softly deleted:
     /// for work on nobody's behalf.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn get(&self, space: &Space, id: &MemoryId) -> Result<Option<Memory>> {
-        let everyone = Reader { subject: None, everything: true };
-        let filter = Filter::of(space.clone(), everyone, Timestamp::MIN);
+        let filter = Filter::of(space.clone(), Reader::everything(), Timestamp::MIN);
         Ok(self.get_all(&filter, std::slice::from_ref(id))?.pop())
     }
 
@@ -225,7 +233,7 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
 
     /// Softly deletes at most `limit` of the memories that pass the filter (and have this id, if one
     /// is given), and, with each, the memories of the same owner that were made from it and whose
-    /// enrichment is pending. Long-term ones first, so that what was made from messages and passes
+    /// enrichment is pending. Short-term ones last, so that what was made from messages and passes
     /// as well is counted before it would go with them. No read shows a softly deleted memory, its
     /// job is gone at once, a later sweep removes it, and its id stays taken until then. Returns how
     /// many passed, fewer than `limit` only if no more did; durable when it returns.
@@ -260,15 +268,20 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// `unavailable` if the store cannot be read.
     fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>>;
 
-    /// Removes for good, in one transaction: the private memories of this owner, the short-term
-    /// ones and those with an enrichment status, with their jobs; the cache entries, decisions and
-    /// audit entries; and takes the owner's name off every other memory, whose revision rises by
+    /// Removes for good, in one transaction: the private and the shared memories of this owner, the
+    /// short-term ones and those with an enrichment status, with their jobs; the cache entries, decisions
+    /// and audit entries; and takes the owner's name off the common memories, whose revision rises by
     /// one, and off the audit entries of calls for others. Remembers the moment, and that it
-    /// happened after every change so far. Costs by the owner's data, not by all.
+    /// happened after every change so far. The actor goes where the owner's name does. Costs by the
+    /// owner's data, not by all.
+    ///
+    /// With `origin`, memories that came in through another tool set stay as they are, names included, and so
+    /// do the audit entries of calls that did, those to come as well; and writes through another tool set that
+    /// are under way go on.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written. Then nothing was removed.
-    fn wipe(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Wiped>;
+    fn wipe(&self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Result<Wiped>;
 
     /// Takes the lease of that name for `holder` until `until`, if nobody else has it at `now`;
     /// says whether it did. Extends a lease that the holder has; `until <= now` gives it back.

@@ -76,8 +76,10 @@ impl Drop for BegunCall<'_> {
 
 /// How many things a reply is about: the length of its array, a count, or 1 and 0 for yes and no.
 fn results(structured: &Value) -> Option<u64> {
-    const COUNTS: [&str; 6] = ["count", "deleted_count", "memories_deleted", "total_memories", "cache_hit", "found"];
-    let list = structured.as_array().or_else(|| structured.get("results")?.as_array());
+    const LISTS: [&str; 3] = ["results", "memories", "discoveries"];
+    const COUNTS: [&str; 7] =
+        ["count", "deleted_count", "memories_deleted", "deleted", "total_memories", "cache_hit", "found"];
+    let list = structured.as_array().or_else(|| LISTS.iter().find_map(|name| structured.get(name)?.as_array()));
     let counted = || {
         let value = COUNTS.iter().find_map(|name| structured.get(name))?;
         value.as_u64().or_else(|| value.as_bool().map(u64::from))

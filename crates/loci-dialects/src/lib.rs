@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 mod audit;
+pub mod engram;
 pub mod mememory;
 pub mod memory_mcp;
 mod schema;
@@ -17,7 +18,7 @@ pub use tool::{Complete, Context, Dialect, FailureShape, Hints, Reply, Resource,
 pub use wire::{explained, ttl_seconds};
 
 /// Every dialect, in the order of the documentation.
-pub static DIALECTS: &[&Dialect] = &[&mememory::DIALECT, &memory_mcp::DIALECT];
+pub static DIALECTS: &[&Dialect] = &[&mememory::DIALECT, &memory_mcp::DIALECT, &engram::DIALECT];
 
 /// The dialect with that name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {

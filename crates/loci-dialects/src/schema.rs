@@ -10,8 +10,10 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
 use serde_json::Value;
 
-/// Faults of one call that are reported.
-const FAULTS_MAX: usize = 10;
+/// Faults of one call that are reported: enough for those of the longest list of arguments.
+const FAULTS_MAX: usize = 256;
+/// Faults that are looked for; whoever sends more is told that there are more.
+const FAULTS_FOUND_MAX: usize = 1_000;
 
 /// The schema of a tool's arguments: inlined, closed, without formats that hosts stumble over.
 pub fn input_of<T: JsonSchema>() -> Value {
@@ -70,27 +72,25 @@ impl Checker {
         Ok(Checker { schema, validator })
     }
 
-    /// Checks arguments; says of each fault which argument it is in, what is accepted and what
-    /// was sent.
-    ///
-    /// # Errors
-    /// `invalid_argument`.
-    pub fn check(&self, arguments: &Value) -> Result<()> {
+    /// What is wrong with arguments: of each fault which argument it is in, what is accepted and what was
+    /// sent. At most [`FAULTS_FOUND_MAX`].
+    pub fn faults(&self, arguments: &Value) -> Vec<Error> {
         let mut faults: Vec<String> = Vec::new();
         for fault in self.validator.iter_errors(arguments) {
             let path = fault.instance_path().to_string();
             let path = path.trim_start_matches('/');
+            let room = FAULTS_FOUND_MAX - faults.len();
             match fault.kind() {
                 ValidationErrorKind::Required { property } => {
                     let name = inside(path, property.as_str().unwrap_or_default());
                     faults.push(format!("`{}` is missing; it must be {}", shown(&name), self.accepted_by(&name)));
                 }
                 ValidationErrorKind::AdditionalProperties { unexpected } => {
-                    faults.extend(unexpected.iter().map(|name| self.unknown(path, name)));
+                    faults.extend(unexpected.iter().take(room).map(|name| self.unknown(path, name)));
                 }
                 // How an object without properties refuses one; the fault does not say which.
                 ValidationErrorKind::FalseSchema => {
-                    let names = arguments.as_object().into_iter().flatten();
+                    let names = arguments.as_object().into_iter().flatten().take(room);
                     faults.extend(names.map(|(name, _)| self.unknown("", name)));
                 }
                 _ => {
@@ -99,11 +99,11 @@ impl Checker {
                 }
             }
             faults.dedup();
-            if faults.len() >= FAULTS_MAX {
+            if faults.len() >= FAULTS_FOUND_MAX {
                 break;
             }
         }
-        if faults.is_empty() { Ok(()) } else { Err(Error::new(ErrorCode::InvalidArgument, faults.join("; "))) }
+        faults.into_iter().map(|fault| Error::new(ErrorCode::InvalidArgument, fault)).collect()
     }
 
     /// A name that the object at this path does not take.
@@ -132,6 +132,25 @@ impl Checker {
         }
         path.split('/').filter(|name| !name.is_empty()).try_fold(&self.schema, step)
     }
+}
+
+/// Refuses arguments with these faults, all in one message; takes them, if there is none.
+///
+/// # Errors
+/// `too_large`, if everything is of that code; else `invalid_argument`.
+pub fn refuse(faults: &[Error]) -> Result<()> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let is_size = faults.iter().all(|fault| fault.code == ErrorCode::TooLarge);
+    let code = if is_size { ErrorCode::TooLarge } else { ErrorCode::InvalidArgument };
+    let told: Vec<&str> = faults.iter().take(FAULTS_MAX).map(|fault| fault.message.as_str()).collect();
+    let mut message = told.join("; ");
+    if faults.len() > FAULTS_MAX {
+        let at_least = if faults.len() >= FAULTS_FOUND_MAX { "at least " } else { "" };
+        message.push_str(&format!("; and {at_least}{} more", faults.len() - FAULTS_MAX));
+    }
+    Err(Error::new(code, message))
 }
 
 /// The path of a property of the object at this path.

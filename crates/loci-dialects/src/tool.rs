@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use loci_core::{Caller, Error, ErrorCode, Result, Scope};
+use loci_core::{Caller, Error, ErrorCode, Ownership, Result, Scope, Scopes};
 use loci_engine::{Engine, check};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -94,20 +94,6 @@ pub struct Hints {
     pub open_world: bool,
 }
 
-impl Context<'_> {
-    /// Checks that the caller has a scope, which `what` needs.
-    ///
-    /// # Errors
-    /// `forbidden`, naming the scope.
-    pub fn require(&self, scope: Scope, what: &str) -> Result<()> {
-        if self.caller.principal.scopes.allow(scope) {
-            return Ok(());
-        }
-        let message = format!("{what} needs a token with the scope `{}`", scope.name());
-        Err(Error::new(ErrorCode::Forbidden, message))
-    }
-}
-
 /// A tool, written as a type: its arguments, its reply and what it does.
 pub trait TypedTool {
     /// The name on the wire.
@@ -116,6 +102,8 @@ pub trait TypedTool {
     const TITLE: &'static str;
     /// What the caller must be allowed to do.
     const SCOPE: Scope;
+    /// What the caller must be allowed to do besides.
+    const FURTHER_SCOPES: &'static [Scope] = &[];
     /// What a host may assume.
     const HINTS: Hints;
     /// What kind of thing it does, for the audit log: `memory:write`, `search`, ...
@@ -124,6 +112,12 @@ pub trait TypedTool {
     type Arguments: DeserializeOwned + JsonSchema;
     /// The shape of `structuredContent`.
     type Output: JsonSchema;
+
+    /// What is wrong with arguments that no schema can say, all of it. They are as they came: what is of
+    /// the wrong type is the schema's business.
+    fn faults(_arguments: &Value) -> Vec<Error> {
+        Vec::new()
+    }
 
     /// Does it.
     ///
@@ -138,14 +132,16 @@ pub struct Tool {
     pub name: &'static str,
     /// The name for people.
     pub title: &'static str,
-    /// What the caller must be allowed to do.
+    /// What the caller must be allowed to do first of all; [`Tool::scopes`] has everything.
     pub scope: Scope,
+    further_scopes: &'static [Scope],
     /// What a host may assume.
     pub hints: Hints,
     /// What kind of thing it does, for the audit log.
     pub operation: &'static str,
     input: fn() -> Value,
     output: fn() -> Value,
+    faults: fn(&Value) -> Vec<Error>,
     run: fn(Context<'_>, Value) -> Result<Reply>,
     checker: OnceLock<Checker>,
 }
@@ -157,10 +153,12 @@ impl Tool {
             name: T::NAME,
             title: T::TITLE,
             scope: T::SCOPE,
+            further_scopes: T::FURTHER_SCOPES,
             hints: T::HINTS,
             operation: T::OPERATION,
             input: schema::input_of::<T::Arguments>,
             output: schema::output_of::<T::Output>,
+            faults: T::faults,
             run: |context, arguments| {
                 let arguments = serde_json::from_value(arguments)
                     .map_err(|error| Error::new(ErrorCode::InvalidArgument, format!("arguments: {error}")))?;
@@ -195,16 +193,33 @@ impl Tool {
         (self.output)()
     }
 
-    /// Checks the caller's scope, and the arguments against the schema.
-    fn check(&self, context: Context<'_>, arguments: &Value) -> Result<()> {
-        context.require(self.scope, self.name)?;
+    /// Everything that the caller must be allowed to do.
+    pub fn scopes(&self) -> Scopes {
+        Scopes::of(&[&[self.scope], self.further_scopes].concat())
+    }
+
+    /// The failure of a call whose caller lacks a scope.
+    fn denial(&self) -> Error {
+        let names: Vec<String> = self.scopes().iter().map(|scope| format!("`{}`", scope.name())).collect();
+        let plural = if names.len() > 1 { "s" } else { "" };
+        let message = format!("{} needs a token with the scope{plural} {}", self.name, names.join(" and "));
+        Error::new(ErrorCode::Forbidden, message)
+    }
+
+    /// Checks the caller's scopes, and the arguments against the schema and what it cannot say.
+    fn check(&self, caller: &Caller, arguments: &Value) -> Result<()> {
+        if !self.scopes().iter().all(|scope| caller.principal.scopes.allow(scope)) {
+            return Err(self.denial());
+        }
         let checker = if let Some(checker) = self.checker.get() {
             checker
         } else {
             let checker = Checker::new((self.input)())?;
             self.checker.get_or_init(|| checker)
         };
-        checker.check(arguments)
+        let mut faults = checker.faults(arguments);
+        faults.extend((self.faults)(arguments));
+        schema::refuse(&faults)
     }
 }
 
@@ -228,6 +243,8 @@ pub struct Dialect {
     pub instructions: &'static str,
     /// What its failures look like.
     pub failure_shape: FailureShape,
+    /// How far ownership goes.
+    pub ownership: Ownership,
     /// The argument by which every tool names the user for whom it acts, if the dialect has one.
     pub user_argument: Option<&'static str>,
     /// Its tools, in a fixed order.
@@ -242,24 +259,37 @@ impl Dialect {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// Calls a tool of this dialect: checks the caller's scope, the arguments against the schema and
-    /// whether the caller may act for the user that they name, does it, and notes the call in the
+    /// Calls a tool of this dialect: checks the caller's scopes, the arguments (all their faults are told at
+    /// once) and whether the caller may act for the user that they name, does it, and notes the call in the
     /// audit log, however it ended.
     ///
     /// # Errors
-    /// `forbidden` without the scope, or for somebody else's name; `invalid_argument`, naming the
+    /// `forbidden` without a scope, or for somebody else's name; `invalid_argument`, naming the
     /// argument, if one is missing, unknown, ill-typed or out of range; else what the tool refuses.
     pub fn call(&self, tool: &Tool, context: Context<'_>, arguments: Map<String, Value>) -> Result<Reply> {
         let arguments = without_nulls(Value::Object(arguments));
-        let (caller, may_act) = match self.acting(context.caller, &arguments) {
+        let own = self.caller(context.caller);
+        let (caller, may_act) = match self.acting(&own, &arguments) {
             Ok(caller) => (caller, Ok(())),
-            Err(error) => (context.caller.clone(), Err(error)),
+            Err(error) => (own, Err(error)),
         };
         let acting = Context { caller: &caller, ..context };
         let begun = BegunCall::of(self, tool, context.caller, acting, &arguments);
-        let outcome = tool.check(acting, &arguments).and(may_act).and_then(|()| (tool.run)(acting, arguments));
+        let outcome = tool.check(&caller, &arguments).and(may_act).and_then(|()| (tool.run)(acting, arguments));
         begun.end(&outcome);
         outcome
+    }
+
+    /// Refuses a call whose caller lacks a scope, as [`Dialect::call`] would, without doing anything else: notes
+    /// it in the audit log, and says how it failed (`forbidden`, naming the scopes).
+    pub fn deny(&self, tool: &Tool, context: Context<'_>, arguments: Map<String, Value>) -> Error {
+        let arguments = without_nulls(Value::Object(arguments));
+        let own = self.caller(context.caller);
+        let caller = self.acting(&own, &arguments).unwrap_or(own);
+        let begun = BegunCall::of(self, tool, context.caller, Context { caller: &caller, ..context }, &arguments);
+        let error = tool.denial();
+        begun.end(&Err(error.clone()));
+        error
     }
 
     /// Who acts: the user whom the arguments name, where the dialect has such an argument. Where it
@@ -269,6 +299,11 @@ impl Dialect {
         let Some((argument, user)) = named else { return Ok(caller.clone()) };
         check::name(argument, user)?;
         caller.acting_for(argument, user)
+    }
+
+    /// A caller who comes through this dialect.
+    pub fn caller(&self, caller: &Caller) -> Caller {
+        Caller { origin: self.name, ownership: self.ownership, ..caller.clone() }
     }
 
     /// A failure in this dialect's shape. Its text is the message.
@@ -324,4 +359,62 @@ pub struct Resources {
     /// Values for the variable `argument` of the template `uri` that begin with `prefix`, best
     /// first; `None` if there is no such template or variable.
     pub complete: Complete,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use loci_core::{AuditQuery, Timestamp};
+    use loci_engine::SearchMode;
+    use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+
+    use super::*;
+    use crate::{mememory, memory_mcp};
+
+    #[test]
+    fn a_denial_is_noted_and_nothing_is_done_even_where_the_call_would_be_allowed() {
+        let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(0)));
+        let embedder = Arc::new(HashingEmbedder::new(8));
+        let engine = Engine::new(Arc::new(NaiveStore::new()), embedder, clock, SearchMode::Words);
+        let version = engine.version().unwrap();
+        let rows = [
+            (
+                &mememory::DIALECT,
+                "remember",
+                json!({"content": "a secret"}),
+                "remember needs a token with the scope `write`",
+                "local",
+            ),
+            (
+                &mememory::DIALECT,
+                "update",
+                json!({"id": 7}),
+                "update needs a token with the scopes `read` and `write`",
+                "local",
+            ),
+            (
+                &memory_mcp::DIALECT,
+                "store_cache",
+                json!({"user_id": "ann", "query": "q", "response": "r"}),
+                "store_cache needs a token with the scope `write`",
+                "ann",
+            ),
+        ];
+        for (dialect, tool, arguments, message, _) in &rows {
+            let Value::Object(arguments) = arguments.clone() else { panic!("{tool}") };
+            let context = Context { engine: &engine, caller: &Caller::local() };
+            let error = dialect.deny(dialect.tool(tool).unwrap(), context, arguments);
+            assert_eq!((error.code, error.message.as_str()), (ErrorCode::Forbidden, *message));
+        }
+        assert_eq!(engine.version().unwrap(), version, "something was written");
+        let noted = engine.audited(&AuditQuery { limit: 9, ..AuditQuery::default() }).unwrap();
+        assert_eq!(noted.len(), rows.len());
+        for ((_, entry), (dialect, tool, _, message, user)) in noted.iter().zip(&rows) {
+            let failure = entry.failure.as_ref().unwrap();
+            assert_eq!((entry.dialect.as_str(), entry.tool.as_str()), (dialect.name, *tool));
+            assert_eq!((failure.code, failure.message.as_deref()), (ErrorCode::Forbidden, Some(*message)));
+            assert_eq!(entry.user.as_deref(), Some(*user));
+        }
+    }
 }

@@ -1,8 +1,13 @@
 //! What every operation asks of its arguments and callers. `argument` is the name that the caller
 //! knows the value by.
 
-use loci_core::limits::{CONTENT_BYTES_MAX, NAME_CHARACTERS_MAX, QUERY_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX};
-use loci_core::{Caller, Error, ErrorCode, Result, Scope};
+use loci_core::limits::{
+    CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, CONTENT_BYTES_MAX, EXCERPT_BYTES_MAX, NAME_CHARACTERS_MAX, QUERY_BYTES_MAX,
+    REFERENCE_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX,
+};
+use loci_core::{Caller, Citation, Error, ErrorCode, MemoryId, Result, Scope};
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
 /// Content: not blank, no NUL, at most 1 MiB.
 ///
@@ -10,6 +15,15 @@ use loci_core::{Caller, Error, ErrorCode, Result, Scope};
 /// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
 pub fn content(argument: &str, text: &str) -> Result<()> {
     self::text(argument, text, CONTENT_BYTES_MAX)
+}
+
+/// The content of a memory that has citations, or has none: at most 64 KiB with them.
+///
+/// # Errors
+/// As for [`content`].
+pub fn cited_content(argument: &str, text: &str, citations: &[Citation]) -> Result<()> {
+    let bytes_max = if citations.is_empty() { CONTENT_BYTES_MAX } else { CITED_CONTENT_BYTES_MAX };
+    self::text(argument, text, bytes_max)
 }
 
 /// A query: not blank, no NUL, at most 64 KiB.
@@ -45,14 +59,72 @@ pub fn tags(argument: &str, tags: &[String]) -> Result<()> {
     if tags.len() > TAGS_MAX {
         return Err(Error::invalid(argument, format!("must hold at most {TAGS_MAX} tags, not {}", tags.len())));
     }
-    for tag in tags {
-        if tag.trim().is_empty() || tag.len() > TAG_BYTES_MAX || tag.chars().any(char::is_control) {
-            let problem =
-                format!("must hold tags of 1 to {TAG_BYTES_MAX} bytes, not blank, without control characters");
-            return Err(Error::invalid(argument, problem));
+    for (index, tag) in tags.iter().enumerate() {
+        self::tag(&format!("{argument}.{index}"), tag)?;
+    }
+    Ok(())
+}
+
+/// One tag: 1 to 128 bytes, not blank, without control characters.
+///
+/// # Errors
+/// `invalid_argument`, naming `argument`.
+pub fn tag(argument: &str, tag: &str) -> Result<()> {
+    if tag.trim().is_empty() || tag.len() > TAG_BYTES_MAX || tag.chars().any(char::is_control) {
+        let problem = format!("must be a tag of 1 to {TAG_BYTES_MAX} bytes, not blank, without control characters");
+        return Err(Error::invalid(argument, problem));
+    }
+    Ok(())
+}
+
+/// What a writer says of a memory in a line, such as a path, a URL or its gist: not blank, no NUL, at most
+/// 4,096 bytes.
+///
+/// # Errors
+/// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
+pub fn reference(argument: &str, text: &str) -> Result<()> {
+    self::text(argument, text, REFERENCE_BYTES_MAX)
+}
+
+/// Citations: at most 50, each part of them as [`citation_part`] says.
+///
+/// # Errors
+/// `invalid_argument`, or `too_large` beyond the bytes of a part, naming the part of `argument`.
+pub fn citations(argument: &str, citations: &[Citation]) -> Result<()> {
+    if citations.len() > CITATIONS_MAX {
+        let problem = format!("must hold at most {CITATIONS_MAX} citations, not {}", citations.len());
+        return Err(Error::invalid(argument, problem));
+    }
+    for (index, citation) in citations.iter().enumerate() {
+        let Citation { kind: _, reference, locator, pin, excerpt } = citation;
+        let parts = [("ref", Some(reference)), ("locator", locator.as_ref()), ("pin", pin.as_ref())];
+        for (name, part) in parts.into_iter().chain([("excerpt", excerpt.as_ref())]) {
+            part.map_or(Ok(()), |part| citation_part(&format!("{argument}.{index}"), name, part))?;
         }
     }
     Ok(())
+}
+
+/// One part of a citation (`ref`, `locator`, `pin`, `excerpt`): not blank, no NUL; an excerpt of at most
+/// 16 KiB, anything else of at most 4,096 bytes.
+///
+/// # Errors
+/// `invalid_argument`, or `too_large` beyond the bytes, naming the part of `citation`.
+pub fn citation_part(citation: &str, part: &str, text: &str) -> Result<()> {
+    let bytes_max = if part == "excerpt" { EXCERPT_BYTES_MAX } else { REFERENCE_BYTES_MAX };
+    self::text(&format!("{citation}.{part}"), text, bytes_max)
+}
+
+/// The id that a UUID with hyphens stands for, in lower case.
+///
+/// # Errors
+/// `invalid_argument` for what is none, naming `argument`.
+pub fn uuid(argument: &str, id: &str) -> Result<MemoryId> {
+    let uuid = Uuid::try_parse(id).ok().filter(|_| id.len() == Hyphenated::LENGTH);
+    let uuid = uuid.ok_or_else(|| {
+        Error::invalid(argument, "must be a UUID with hyphens, such as 0198c0de-7a31-7000-8000-3f2a5b6c7d8e")
+    })?;
+    Ok(MemoryId::new(uuid.to_string()))
 }
 
 /// The name under which the caller owns what is kept for one user alone.
@@ -75,9 +147,15 @@ pub(crate) fn deleting_subject(caller: &Caller) -> Result<&str> {
     subject(caller)
 }
 
-fn text(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
+/// A text: not blank, no NUL, at most that many bytes.
+///
+/// # Errors
+/// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
+pub fn text(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
     if text.len() > bytes_max {
-        let message = format!("`{argument}` has {} bytes; at most {bytes_max} are accepted; split it", text.len());
+        // What is short by its nature has no parts.
+        let advice = if bytes_max < CITED_CONTENT_BYTES_MAX { "shorten it" } else { "split it" };
+        let message = format!("`{argument}` has {} bytes; at most {bytes_max} are accepted; {advice}", text.len());
         return Err(Error::new(ErrorCode::TooLarge, message));
     }
     if text.contains('\0') {

@@ -159,16 +159,16 @@ impl Engine {
         self.store.size()
     }
 
-    /// The filter that every read by this caller begins with. Messages of conversations pass only
-    /// where somebody asks for them.
+    /// The filter that every read by this caller begins with. Messages of conversations, and what is kept
+    /// apart, pass only where somebody asks for them.
     pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
         let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
-        Filter { collections, tier: Some(Tier::LongTerm), ..filter }
+        Filter { collections, tiers: vec![Tier::LongTerm], ..filter }
     }
 
-    /// The live memory with this id, if the caller may read it.
+    /// The live memory with this id, if the caller may read it; one that is kept apart, too.
     pub(crate) fn readable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        let filter = self.filter(caller, CollectionFilter::Any);
+        let filter = Filter { tiers: vec![Tier::LongTerm, Tier::Apart], ..self.filter(caller, CollectionFilter::Any) };
         let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop();
         found.ok_or_else(|| {
             Error::not_found(format!("there is no memory with the id {id}; list or recall shows the ids"))
@@ -178,7 +178,7 @@ impl Engine {
     /// The live memory with this id, if the caller may change it.
     pub(crate) fn writable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
         let memory = self.readable(caller, id)?;
-        if caller.may_write(memory.owner.as_deref(), memory.visibility) {
+        if caller.may_write(&memory) {
             return Ok(memory);
         }
         Err(Error::new(ErrorCode::Forbidden, format!("memory {id} belongs to someone else and can only be read")))

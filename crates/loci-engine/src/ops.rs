@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod bootstrap;
 pub mod census;
+pub mod clear;
 pub mod converse;
 pub mod decide;
 pub mod discard;
@@ -13,6 +14,7 @@ pub mod list;
 pub mod maintain;
 pub mod recall;
 pub mod remember;
+pub mod remember_as;
 pub mod search_web;
 pub mod show;
 pub mod tally;

@@ -251,7 +251,7 @@ fn pause(wait: Duration) {
 }
 
 /// Whether a host is this machine, which no proxy can reach.
-fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }

@@ -1,5 +1,5 @@
 //! Clients of HTTP services behind the seams of [`loci_core`]: [`HttpModel`] and [`ChatModel`] ask
-//! models that speak the OpenAI protocol, [`TavilySearch`] searches the web.
+//! models that speak the OpenAI protocol, [`TavilySearch`] searches the web, [`Documents`] fetches JSON.
 //!
 //! They share what a service that others run asks of its callers: an address that is checked and
 //! shown, a key that never is, a timeout, a bound on the reply, no redirects, and further tries
@@ -9,9 +9,11 @@
 
 mod chat;
 mod client;
+mod documents;
 mod embeddings;
 mod web_search;
 
 pub use chat::{ChatModel, ChatModelOptions};
+pub use documents::{DocumentUrl, Documents};
 pub use embeddings::{HttpModel, HttpModelOptions};
 pub use web_search::{TavilySearch, TavilySearchOptions};

@@ -5,41 +5,41 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Collected};
-use loci_core::Error;
-use loci_core::limits::{CALL_SECONDS_MAX, REQUEST_BYTES_MAX};
+use loci_core::{Caller, Error};
+use loci_dialects::{Context, Dialect};
 use rmcp::ServerHandler;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
-use crate::authentication::failure;
+use crate::auth::{Authentication, Need, failure, insufficient_scope};
+use crate::body;
 use crate::host::Host;
 use crate::message::{self, Incoming, Refusal};
+use crate::rate_limit::charge_batch;
 use crate::reply_share::ReplyShare;
 use crate::subscription::{Since, is_listen, lock};
 
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-
-/// Bytes of a body beyond its limit that are read and dropped, so that a client which sends first
-/// and reads afterwards gets to see why it was refused.
-const DRAINED_BYTES_MAX: usize = 8 * REQUEST_BYTES_MAX;
 
 type ServiceFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// An endpoint for one handler. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
+    authentication: Authentication,
+    /// What the handler serves, if it serves a dialect.
+    dialect: Option<&'static Dialect>,
     host: Arc<Host>,
     refused_names: Arc<RefusedNames>,
     service: Arc<dyn Fn(Request) -> ServiceFuture + Send + Sync>,
@@ -48,6 +48,8 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     pub(crate) fn new<H: ServerHandler + Clone>(
         handler: H,
+        dialect: Option<&'static Dialect>,
+        authentication: Authentication,
         host: Arc<Host>,
         refused_names: Arc<RefusedNames>,
         config: StreamableHttpServerConfig,
@@ -58,21 +60,25 @@ impl Endpoint {
             let service = service.clone();
             Box::pin(async move { service.handle(request).await.map(Body::new) })
         };
-        Endpoint { host, refused_names, service: Arc::new(service) }
+        Endpoint { authentication, dialect, host, refused_names, service: Arc::new(service) }
     }
 
     /// Answers one HTTP request.
     pub(crate) async fn handle(self, request: Request) -> Result<Response, Infallible> {
         if request.method() != Method::POST || !is_json(request.headers()) {
-            return Ok((self.service)(request).await);
+            // Nobody looks at the body of such a request.
+            return Ok((self.service)(body::drain(request).await).await);
         }
         let (mut parts, body) = request.into_parts();
-        let body = match read_body(&parts.headers, body).await {
+        let body = match body::read(&parts.headers, body).await {
             Ok(body) => body,
-            Err(refused) => return Ok(refused),
+            Err((status, refusal)) => return Ok(refused(status, refusal)),
         };
         Ok(match message::read(&body) {
             Ok(Incoming::Message(message)) => {
+                if let Some(refused) = self.without_scope(&parts, &message).await {
+                    return Ok(refused);
+                }
                 let share = ReplyShare::default();
                 parts.extensions.insert(share.clone());
                 if is_listen(&message) {
@@ -81,12 +87,37 @@ impl Endpoint {
                 hold_until_written(self.pass(parts, body).await, share).await
             }
             Ok(Incoming::Batch(elements)) => {
+                if let Some(refused) = charge_batch(&parts.extensions, elements.len()) {
+                    return Ok(refused);
+                }
                 let share = ReplyShare::of_batch();
                 parts.extensions.insert(share.clone());
                 hold_until_written(self.batch(parts, elements).await, share).await
             }
             Err(refusal) => refused(StatusCode::BAD_REQUEST, refusal),
         })
+    }
+
+    /// The refusal of a message whose caller lacks the scope that it needs. In a batch the handler refuses alone:
+    /// there is one status for all elements.
+    async fn without_scope(&self, parts: &Parts, message: &ClientJsonRpcMessage) -> Option<Response> {
+        let ClientJsonRpcMessage::Request(message) = message else { return None };
+        let need = Need::of(&message.request, self.dialect)?;
+        let caller = parts.extensions.get::<Caller>().filter(|caller| !need.is_met_by(caller))?;
+        self.note_denied(caller, &message.request).await;
+        Some(insufficient_scope(&self.authentication, parts, caller, message.id.clone(), &need))
+    }
+
+    /// Lets the dialect refuse a call, which is how it gets into the audit log.
+    async fn note_denied(&self, caller: &Caller, request: &ClientRequest) {
+        let (Some(dialect), ClientRequest::CallToolRequest(call)) = (self.dialect, request) else { return };
+        let Some(tool) = dialect.tool(&call.params.name) else { return };
+        let (caller, arguments) = (caller.clone(), call.params.arguments.clone().unwrap_or_default());
+        let denied =
+            self.host.call(move |engine| Ok(dialect.deny(tool, Context { engine, caller: &caller }, arguments)));
+        if let Err(error) = denied.await {
+            tracing::warn!(tool = tool.name, %error, "a call that was denied may not stand in the audit log");
+        }
     }
 
     async fn pass(&self, parts: Parts, body: Bytes) -> Response {
@@ -202,43 +233,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     let essence = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = essence.split_once(';').map_or(essence, |(essence, _)| essence);
     essence.trim().eq_ignore_ascii_case("application/json")
-}
-
-/// Reads a body up to its limit.
-async fn read_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Response> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > DRAINED_BYTES_MAX) {
-        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, Refusal::too_long(b"", REQUEST_BYTES_MAX)));
-    }
-    match tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), collect(body)).await {
-        Ok(outcome) => outcome,
-        Err(_elapsed) => {
-            let message = format!("the request did not arrive within {CALL_SECONDS_MAX} s");
-            Err(refused(StatusCode::REQUEST_TIMEOUT, Refusal::new(None, ErrorCode::INVALID_REQUEST, message)))
-        }
-    }
-}
-
-async fn collect(mut body: Body) -> Result<Bytes, Response> {
-    let mut kept = Vec::new();
-    let mut dropped = 0;
-    while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else {
-            let message = "the request broke off before its end";
-            return Err(refused(StatusCode::BAD_REQUEST, Refusal::new(None, ErrorCode::INVALID_REQUEST, message)));
-        };
-        let Ok(data) = frame.into_data() else { continue };
-        let room = data.len().min(REQUEST_BYTES_MAX - kept.len());
-        kept.extend_from_slice(&data[..room]);
-        dropped += data.len() - room;
-        if dropped > DRAINED_BYTES_MAX {
-            break;
-        }
-    }
-    if dropped > 0 {
-        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, Refusal::too_long(&kept, REQUEST_BYTES_MAX)));
-    }
-    Ok(Bytes::from(kept))
 }
 
 #[cfg(test)]

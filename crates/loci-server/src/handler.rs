@@ -96,11 +96,11 @@ impl DialectHandler {
         }
     }
 
-    /// The caller, if it may read.
+    /// The caller as one of the dialect's resources, if it may read.
     fn reader(&self, extensions: &Extensions) -> Result<Caller, ErrorData> {
         let caller = self.caller(extensions)?;
         if caller.principal.scopes.allow(Scope::Read) {
-            return Ok(caller);
+            return Ok(self.shared.dialect.caller(&caller));
         }
         let error = Error::new(ErrorCode::Forbidden, "resources need a token with the scope `read`");
         Err(protocol_error(&error))

@@ -10,6 +10,7 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{any, get};
 use http::StatusCode;
+use ipnet::IpNet;
 use loci_core::Error;
 use loci_core::limits::REQUEST_BYTES_MAX;
 use loci_dialects::Dialect;
@@ -19,11 +20,17 @@ use rmcp::transport::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::authentication::{Authentication, authenticate, failure};
+use crate::auth::{Authentication, authenticate, failure, metadata_routes};
+use crate::body::drain;
 use crate::connections;
+use crate::cors::{AllowedOrigins, share_with_pages};
 use crate::endpoint::{Endpoint, RefusedNames};
 use crate::handler::DialectHandler;
 use crate::host::Host;
+use crate::monotonic::MonotonicTime;
+use crate::proxy::{Entrance, PublicUrl, note_origin};
+use crate::rate_limit::{CallLimit, RateLimit, limit_calls};
+use crate::tls::Tls;
 
 const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 const LOOPBACK_ORIGINS: [&str; 6] = [
@@ -35,46 +42,84 @@ const LOOPBACK_ORIGINS: [&str; 6] = [
     "https://[::1]:*",
 ];
 
-/// How the HTTP server treats requests.
+/// How the HTTP server is reached and treats requests.
 #[derive(Clone)]
 pub struct HttpConfig {
     /// How callers prove who they are.
     pub authentication: Authentication,
     /// Names in the `Host` header that are served besides the loopback ones: `name` for any port,
-    /// or `name:port`.
+    /// or `name:port`. Tokens are taken that were issued for one of these names with its port or, if it has none,
+    /// with that of the connection or of the scheme; for loopback names and the bound addresses, with that of the
+    /// connection.
     pub allowed_hosts: Vec<String>,
+    /// The addresses that the server is bound to: names that are served as well.
+    pub bound_addresses: Vec<IpAddr>,
     /// Origins of web pages that may call besides loopback ones: `https://name:port`, or
     /// `https://name:*` for any port.
     pub allowed_origins: Vec<String>,
     /// Whether clients of revisions before 2026-07-28 get a session with a stream of messages.
     /// Off in the product: nothing there spans requests.
     pub legacy_sessions: bool,
+    /// Under which URL clients reach this server, if it is known; its host and its origin are allowed. Tokens must
+    /// have been issued for it then.
+    pub public_url: Option<PublicUrl>,
+    /// The addresses of proxies in front of this server, whose `X-Forwarded-For`, `-Proto` and `-Host` are believed.
+    /// From any other address these headers mean nothing.
+    pub trusted_proxies: Vec<IpNet>,
+    /// How often one caller may call; none for as often as it likes.
+    pub rate_limit: Option<RateLimit>,
+    /// What rates are measured by.
+    pub time: MonotonicTime,
+    /// Encrypts every connection, if there is one.
+    pub tls: Option<Tls>,
 }
 
 impl HttpConfig {
-    /// For loopback names and origins, without sessions.
+    /// For loopback names and origins, without sessions, proxies, a rate limit and encryption.
     pub fn new(authentication: Authentication) -> Self {
-        HttpConfig { authentication, allowed_hosts: Vec::new(), allowed_origins: Vec::new(), legacy_sessions: false }
+        HttpConfig {
+            authentication,
+            allowed_hosts: Vec::new(),
+            bound_addresses: Vec::new(),
+            allowed_origins: Vec::new(),
+            legacy_sessions: false,
+            public_url: None,
+            trusted_proxies: Vec::new(),
+            rate_limit: None,
+            time: MonotonicTime::default(),
+            tls: None,
+        }
     }
 
     /// Also serves requests that name the address which the server is bound to. "Any address"
     /// (`0.0.0.0`, `::`) adds nothing: `allowed_hosts` must say which names lead there.
     #[must_use]
     pub fn with_bound_address(mut self, address: IpAddr) -> Self {
-        match address {
-            _ if address.is_unspecified() => {}
-            IpAddr::V4(address) => self.allowed_hosts.push(address.to_string()),
-            IpAddr::V6(address) => self.allowed_hosts.push(format!("[{address}]")),
-        }
+        self.bound_addresses.extend(Some(address).filter(|address| !address.is_unspecified()));
         self
     }
 
+    /// The names of this machine, which it has for all of its services.
+    fn local_hosts(&self) -> Vec<String> {
+        let bound = self.bound_addresses.iter().map(|address| match address {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        });
+        LOOPBACK_HOSTS.map(str::to_owned).into_iter().chain(bound).collect()
+    }
+
+    fn origins(&self) -> Vec<String> {
+        let public = self.public_url.as_ref().map(PublicUrl::origin);
+        let loopback = LOOPBACK_ORIGINS.map(str::to_owned).into_iter();
+        loopback.chain(self.allowed_origins.iter().cloned()).chain(public).collect()
+    }
+
     fn of_sdk(&self, streams: &CancellationToken) -> StreamableHttpServerConfig {
-        let hosts = LOOPBACK_HOSTS.into_iter().chain(self.allowed_hosts.iter().map(String::as_str));
-        let origins = LOOPBACK_ORIGINS.into_iter().chain(self.allowed_origins.iter().map(String::as_str));
+        let public = self.public_url.as_ref().map(PublicUrl::host);
+        let hosts = self.local_hosts().into_iter().chain(self.allowed_hosts.iter().cloned()).chain(public);
         StreamableHttpServerConfig::default()
             .with_allowed_hosts(hosts)
-            .with_allowed_origins(origins)
+            .with_allowed_origins(self.origins())
             .enforce_origin_validation()
             .with_legacy_session_mode(self.legacy_sessions)
             .with_json_response(!self.legacy_sessions)
@@ -88,7 +133,10 @@ pub struct HttpServer {
     config: HttpConfig,
     host: Arc<Host>,
     mcp: Router,
+    /// Where the endpoints are.
+    paths: Vec<String>,
     refused_names: Arc<RefusedNames>,
+    call_limit: Option<Arc<CallLimit>>,
     streams: CancellationToken,
     /// Is cancelled when requests that are not answered by then are refused.
     cut_off: CancellationToken,
@@ -97,10 +145,13 @@ pub struct HttpServer {
 impl HttpServer {
     /// A server without endpoints.
     pub fn new(config: HttpConfig, host: Arc<Host>) -> Self {
+        let time = &config.time;
         HttpServer {
+            call_limit: config.rate_limit.map(|limit| Arc::new(CallLimit::new(limit, time.clone()))),
             config,
             host,
             mcp: Router::new(),
+            paths: Vec::new(),
             refused_names: Arc::default(),
             streams: CancellationToken::new(),
             cut_off: CancellationToken::new(),
@@ -112,38 +163,60 @@ impl HttpServer {
     pub fn with_dialects(self, dialects: &[&'static Dialect]) -> Self {
         dialects.iter().fold(self, |server, dialect| {
             let handler = DialectHandler::for_requests(dialect, Arc::clone(&server.host));
-            server.with_handler(dialect.name, handler)
+            server.with_endpoint(dialect.name, handler, Some(*dialect))
         })
     }
 
     /// Adds `/mcp/<name>` for any handler, behind the same checks as a dialect.
     #[must_use]
-    pub fn with_handler<H: ServerHandler + Clone>(mut self, name: &str, handler: H) -> Self {
+    pub fn with_handler<H: ServerHandler + Clone>(self, name: &str, handler: H) -> Self {
+        self.with_endpoint(name, handler, None)
+    }
+
+    fn with_endpoint<H: ServerHandler + Clone>(
+        mut self,
+        name: &str,
+        handler: H,
+        dialect: Option<&'static Dialect>,
+    ) -> Self {
+        let path = format!("/mcp/{name}");
         let endpoint = Endpoint::new(
             handler,
+            dialect,
+            self.config.authentication.clone(),
             Arc::clone(&self.host),
             Arc::clone(&self.refused_names),
             self.config.of_sdk(&self.streams),
         );
         let route = any(move |request: Request| endpoint.clone().handle(request));
-        self.mcp = self.mcp.route(&format!("/mcp/{name}"), route);
+        self.mcp = self.mcp.route(&path, route);
+        self.paths.push(path);
         self
     }
 
     /// The routes as they are now.
     pub fn router(&self) -> Router {
         let authentication = self.config.authentication.clone();
-        let mcp = self
-            .mcp
-            .clone()
+        let mut mcp = self.mcp.clone();
+        if let Some(limit) = &self.call_limit {
+            mcp = mcp.layer(middleware::from_fn_with_state(Arc::clone(limit), limit_calls));
+        }
+        let mcp = mcp
             .layer(middleware::from_fn_with_state(authentication, authenticate))
             .layer(middleware::from_fn_with_state(self.cut_off.clone(), until_cut_off));
         let host = Arc::clone(&self.host);
+        let HttpConfig { public_url, allowed_hosts, trusted_proxies, .. } = &self.config;
+        let local_hosts = self.config.local_hosts();
+        let entrance = Entrance::new(public_url.as_ref(), &local_hosts, allowed_hosts, trusted_proxies);
+        let origins = Arc::new(AllowedOrigins::of(&self.config.origins()));
         Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(move || ready(Arc::clone(&host))))
+            .merge(metadata_routes(&self.config.authentication, &self.paths))
             .merge(mcp)
             .fallback(not_found)
+            .layer(middleware::from_fn_with_state(Arc::new(entrance), note_origin))
+            .layer(middleware::from_fn_with_state(origins, share_with_pages))
     }
 
     /// Serves until `shutdown` is done; then ends subscriptions, lets requests that began finish
@@ -156,7 +229,7 @@ impl HttpServer {
 
     /// As [`HttpServer::serve`], for a router that more routes were added to.
     pub async fn serve_router(&self, listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) {
-        connections::serve(listener, router, &self.cut_off, async {
+        connections::serve(listener, self.config.tls.clone(), router, &self.cut_off, async {
             shutdown.await;
             self.host.close();
         })
@@ -183,6 +256,7 @@ async fn ready(host: Arc<Host>) -> (StatusCode, &'static str) {
     (StatusCode::OK, "ok\n")
 }
 
-async fn not_found() -> Response {
+async fn not_found(request: Request) -> Response {
+    drain(request).await;
     failure(&Error::not_found("there is nothing at this path; the endpoints are /mcp/<dialect>"))
 }

@@ -8,20 +8,32 @@
 //!
 //! This crate knows nothing of storage and nothing of what a memory means.
 
-mod authentication;
+mod auth;
+mod body;
 mod catalog;
 mod connections;
+mod cors;
 mod endpoint;
 mod handler;
 mod host;
 mod http;
 mod message;
+mod monotonic;
+mod proxy;
+mod rate_limit;
 mod reply_share;
 mod stdio;
 mod subscription;
+mod tls;
 
-pub use authentication::{Authentication, token_hash};
+pub use ::http::HeaderMap;
+pub use auth::{Authentication, token_hash};
 pub use handler::DialectHandler;
 pub use host::Host;
 pub use http::{HttpConfig, HttpServer};
+pub use ipnet::IpNet;
+pub use monotonic::MonotonicTime;
+pub use proxy::PublicUrl;
+pub use rate_limit::RateLimit;
 pub use stdio::serve_stdio;
+pub use tls::Tls;

@@ -16,7 +16,7 @@ use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::authentication::Credential;
+use crate::auth::Credential;
 use crate::catalog::resource_at;
 use crate::handler::{found, protocol_error};
 use crate::host::Host;

@@ -15,7 +15,7 @@ use crate::write::model;
 use crate::writer::Turn;
 
 pub(crate) fn put(connection: &Connection, entry: &CacheEntry, since: u64) -> Result<()> {
-    not_wiped(connection, &entry.space, &entry.owner, since)?;
+    not_wiped(connection, &entry.space, &entry.owner, None, since)?;
     let vector = entry.vector.as_ref();
     let model = vector.map(|vector| model(connection, &vector.model)).transpose()?;
     let sql = "INSERT INTO cache_entry

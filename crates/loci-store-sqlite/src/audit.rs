@@ -6,17 +6,20 @@ use rusqlite::{Connection, Row, params};
 
 use crate::failure::{Result, damaged};
 use crate::read::{bound, parameters};
+use crate::remove::is_wiped;
 use crate::row::{read_moment, read_space};
 
 const COLUMNS: &str = "space, at, user, dialect, tool, operation, duration, query, results, code, message, caller";
 
 pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<()> {
-    let sql = format!(
-        "INSERT INTO audit ({COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 \
-         WHERE NOT EXISTS (SELECT 1 FROM wipe WHERE space = ?1 AND owner = ?3 AND at > ?2)"
-    );
+    let sql = format!("INSERT INTO audit ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
     let mut statement = connection.prepare_cached(&sql)?;
     for entry in entries {
+        if let Some(user) = &entry.user
+            && is_wiped(connection, &entry.space, user, &entry.dialect, entry.at)?
+        {
+            continue;
+        }
         let failure = entry.failure.as_ref();
         statement.execute(params![
             entry.space.as_str(),

@@ -7,7 +7,7 @@ use loci_core::Error;
 use rusqlite::Connection;
 
 use crate::connection::Database;
-use crate::failure::Result;
+use crate::failure::{Result, describe_read};
 use crate::index::Index;
 use crate::load::{PASSAGE_COLUMNS, Passages, load, models};
 use crate::read;
@@ -43,8 +43,11 @@ impl Cache {
         let mut follower = self.follower.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(failure) = self.follow(&mut follower) {
             // Half of a change may be in the index: the next search loads it anew.
-            *follower = None;
-            return Err(failure.into());
+            let follower = follower.take();
+            return Err(match follower {
+                Some(follower) => describe_read(failure, &follower.connection),
+                None => failure.into(),
+            });
         }
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         drop(follower);

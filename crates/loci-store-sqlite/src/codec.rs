@@ -1,6 +1,8 @@
-//! Bytes on disk: the terms and the vector of a passage, and lists of names and links.
+//! Bytes on disk: the terms and the vector of a passage, and what of a memory is a list.
 
-use loci_core::{Error, Link, MemoryId, Relation, Term};
+use std::collections::BTreeMap;
+
+use loci_core::{Citation, CitationKind, Error, Link, MemoryId, Relation, Term};
 
 use crate::failure::damaged;
 
@@ -91,15 +93,54 @@ pub(crate) fn decode_links(json: &str) -> Result<Vec<Link>, Error> {
     links.into_iter().map(link).collect()
 }
 
+/// Citations as a JSON array of kind, reference, locator, pin and excerpt.
+pub(crate) fn encode_citations(citations: &[Citation]) -> String {
+    let citation = |citation: &Citation| {
+        let Citation { kind, reference, locator, pin, excerpt } = citation;
+        serde_json::json!([kind.name(), reference, locator, pin, excerpt])
+    };
+    citations.iter().map(citation).collect::<serde_json::Value>().to_string()
+}
+
+/// The citations in such an array.
+pub(crate) fn decode_citations(json: &str) -> Result<Vec<Citation>, Error> {
+    type Parts = (String, String, Option<String>, Option<String>, Option<String>);
+    let citations: Vec<Parts> = serde_json::from_str(json).map_err(|_| damaged())?;
+    let citation = |(kind, reference, locator, pin, excerpt): Parts| {
+        let kind = CitationKind::from_name(&kind).ok_or_else(damaged)?;
+        Ok(Citation { kind, reference, locator, pin, excerpt })
+    };
+    citations.into_iter().map(citation).collect()
+}
+
+/// Attributes as a JSON object.
+pub(crate) fn encode_attributes(attributes: &BTreeMap<String, String>) -> String {
+    attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<serde_json::Value>().to_string()
+}
+
+/// The attributes in a JSON object.
+pub(crate) fn decode_attributes(json: &str) -> Result<BTreeMap<String, String>, Error> {
+    serde_json::from_str(json).map_err(|_| damaged())
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::collection::{btree_map, vec};
     use proptest::prelude::*;
+    use proptest::sample::select;
 
     use super::*;
 
+    /// Any text, with what JSON escapes among it.
+    const TEXT: &str = "(.|[\"\\\\\n\0]){0,20}";
+
+    fn option() -> impl Strategy<Value = Option<String>> {
+        proptest::option::of(TEXT)
+    }
+
     proptest! {
         #[test]
-        fn terms_come_back(terms in proptest::collection::vec((".{0,200}", any::<u32>()), 0..20)) {
+        fn terms_come_back(terms in vec((".{0,200}", any::<u32>()), 0..20)) {
             let written: Vec<Term> = terms.into_iter().map(|(text, count)| Term { text, count }).collect();
             let bytes = encode_terms(&written);
             let read = decode_terms(&bytes).unwrap();
@@ -108,12 +149,12 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        fn any_bytes_are_read_without_panic(bytes in vec(any::<u8>(), 0..100)) {
             let _ = decode_terms(&bytes);
         }
 
         #[test]
-        fn vectors_come_back(values in proptest::collection::vec(any::<i8>(), 0..50)) {
+        fn vectors_come_back(values in vec(any::<i8>(), 0..50)) {
             let mut read = vec![1];
             decode_vector(&encode_vector(&values), &mut read);
             prop_assert_eq!(read, values);
@@ -122,7 +163,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn links_come_back(similarities in proptest::collection::vec(-1.0_f32..=1.0, 0..5)) {
+        fn links_come_back(similarities in vec(-1.0_f32..=1.0, 0..5)) {
             let relation = |number: usize| if number.is_multiple_of(2) { Relation::Reinforces } else { Relation::RelatedTo };
             let links: Vec<Link> = similarities
                 .into_iter()
@@ -134,6 +175,18 @@ mod tests {
                 .collect();
             prop_assert_eq!(decode_links(&encode_links(&links)).unwrap(), links);
         }
+
+        #[test]
+        fn citations_come_back(citations in vec((select(&CitationKind::ALL), TEXT, option(), option(), option()), 0..5)) {
+            let citation = |(kind, reference, locator, pin, excerpt)| Citation { kind, reference, locator, pin, excerpt };
+            let citations: Vec<Citation> = citations.into_iter().map(citation).collect();
+            prop_assert_eq!(decode_citations(&encode_citations(&citations)).unwrap(), citations);
+        }
+
+        #[test]
+        fn attributes_come_back(attributes in btree_map(TEXT, TEXT, 0..5)) {
+            prop_assert_eq!(decode_attributes(&encode_attributes(&attributes)).unwrap(), attributes);
+        }
     }
 
     #[test]
@@ -142,5 +195,8 @@ mod tests {
         assert_eq!(decode_names(&encode_names(&names)).unwrap(), names);
         assert!(decode_names("{}").is_err());
         assert!(decode_links(r#"[["a", "unheard of", 0.5]]"#).is_err());
+        assert!(decode_citations(r#"[["unheard of", "a", null, null, null]]"#).is_err());
+        assert!(decode_citations(r#"[["file", "a"]]"#).is_err());
+        assert!(decode_attributes(r#"{"a": 1}"#).is_err());
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use loci_core::Error;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, describe_read};
 
 /// Settings of every connection. A small page cache keeps an idle process small: what is hot is in
 /// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone. What
@@ -78,7 +78,7 @@ impl Readers {
             Some(connection) => connection,
             None => self.database.connect_reader().map_err(Failure::from)?,
         };
-        let value = read(&connection)?;
+        let value = read(&connection).map_err(|failure| describe_read(failure, &connection))?;
         let mut idle = idle();
         if idle.len() < READERS_IDLE_MAX {
             idle.push(connection);

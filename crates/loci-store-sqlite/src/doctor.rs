@@ -225,6 +225,8 @@ mod tests {
             ("INSERT INTO job (memory, attempts) VALUES (7, 1)", "1 jobs without a memory"),
             ("INSERT INTO access (memory, count) VALUES (7, 1)", "1 counts of returns without a memory"),
             ("UPDATE memory SET links = '[1]'", "memories stop reading after 0"),
+            ("UPDATE memory SET citations = '[1]'", "memories stop reading after 0"),
+            ("UPDATE memory SET attributes = '{\"a\": 1}'", "memories stop reading after 0"),
             (
                 "INSERT INTO cache_entry (space, id, owner, created_at, expires_at, query, model, scale, vector, response)
                     VALUES ('main', 'a', 'ann', 0, 1, 'q', 7, 1, x'00', 'r')",

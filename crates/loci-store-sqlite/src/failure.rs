@@ -1,8 +1,12 @@
 //! What went wrong, in words for the person who has to do something about it.
 
+use std::cmp::Ordering;
+
 use loci_core::Error;
-use rusqlite::ErrorCode;
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
+use rusqlite::{Connection, ErrorCode};
+
+use crate::schema;
 
 /// Why a piece of work did not succeed: the database failed, or the store refuses.
 #[derive(Debug)]
@@ -75,7 +79,7 @@ pub(crate) fn damaged() -> Error {
     )
 }
 
-/// Another process brought the database to a version that this one must not write.
+/// Another process brought the database to a version that this one must not write and may not understand.
 pub(crate) fn upgraded() -> Error {
     Error::unavailable("a newer loci has upgraded this database; start this one again, in the newer version")
 }
@@ -88,6 +92,15 @@ fn is_damage(error: &rusqlite::Error) -> bool {
             error,
             FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
         )
+}
+
+/// The failure of a read for a caller. What this build cannot read is no damage if a newer one has upgraded the
+/// database meanwhile; the versions cost a look only then.
+pub(crate) fn describe_read(failure: Failure, connection: &Connection) -> Error {
+    match schema::compare(connection) {
+        Ok(Ordering::Greater) => upgraded(),
+        _ => failure.into(),
+    }
 }
 
 /// What did not hold, for a caller who may try again.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use loci_core::{CollectionFilter, Filter, Superseded};
+use loci_core::{CollectionFilter, Filter, OwnerFilter, Reader, Superseded, Tier};
 use rusqlite::types::Value;
 
 use crate::codec::encode_names;
@@ -24,23 +24,18 @@ impl Conditions {
             (":space", Value::from(filter.space.as_str().to_owned())),
             (":now", Value::from(filter.live_at.microseconds())),
         ];
-        let readable = |name: &str| {
-            if filter.reader.everything {
-                return String::new();
-            }
-            format!(" AND ({name}.visibility <> 'private' OR {name}.owner IS NULL OR {name}.owner = :subject)")
-        };
         let live = |name: &str| {
             format!("{name}.deleted_at IS NULL AND ({name}.expires_at IS NULL OR {name}.expires_at > :now)")
         };
         let successors = format!(
             "FROM memory AS s WHERE s.space = m.space AND s.supersedes = m.id AND {}{}",
             live("s"),
-            readable("s")
+            readable(&filter.reader, "s")
         );
-        let mut sql = format!("m.space = :space AND {}{}", live("m"), readable("m"));
+        let mut sql = format!("m.space = :space AND {}{}", live("m"), readable(&filter.reader, "m"));
         if !filter.reader.everything {
             values.push((":subject", Value::from(filter.reader.subject.clone())));
+            values.extend(filter.reader.own_origin.clone().map(|origin| (":own_origin", Value::from(origin))));
         }
         narrow(filter, &mut sql, &mut values);
         let successor = match filter.superseded {
@@ -55,14 +50,34 @@ impl Conditions {
     }
 }
 
+/// What the access rule asks of a memory beside the other conditions.
+fn readable(reader: &Reader, name: &str) -> String {
+    if reader.everything {
+        return String::new();
+    }
+    let of_others = if reader.shared { "<> 'private'" } else { "= 'common'" };
+    let own = if reader.own_origin.is_some() { format!(" AND {name}.origin = :own_origin") } else { String::new() };
+    format!(" AND ({name}.visibility {of_others} OR {name}.owner IS NULL OR ({name}.owner = :subject{own}))")
+}
+
 /// The conditions that most queries do not have.
 fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Value)>) {
-    if let Some(owner) = &filter.owner {
-        sql.push_str(" AND m.owner = :owner");
-        values.push((":owner", Value::from(owner.clone())));
+    match &filter.owner {
+        OwnerFilter::Any => {}
+        OwnerFilter::Only(owner) => {
+            sql.push_str(" AND m.owner = :owner");
+            values.push((":owner", Value::from(owner.clone())));
+        }
+        OwnerFilter::Nobody => sql.push_str(" AND m.owner IS NULL"),
     }
-    if let Some(tier) = filter.tier {
-        let _ = write!(sql, " AND m.tier = '{}'", tier.name());
+    if let Some(origin) = &filter.origin {
+        sql.push_str(" AND m.origin = :origin");
+        values.push((":origin", Value::from(origin.clone())));
+    }
+    if !filter.tiers.is_empty() {
+        let tiers = Tier::ALL.into_iter().filter(|tier| filter.tiers.contains(tier));
+        let tiers: Vec<_> = tiers.map(|tier| format!("'{}'", tier.name())).collect();
+        let _ = write!(sql, " AND m.tier IN ({})", tiers.join(", "));
     }
     for (name, condition, moment) in [
         (":from", " AND m.created_at >= :from", filter.created_from),

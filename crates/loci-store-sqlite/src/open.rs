@@ -291,9 +291,11 @@ fn make_current(
         }
     }
     // In a transaction of its own: if it is cut off, the database says that it is still to be done.
-    if has_terms_of_old && latest >= reanalysis::NOTED_SINCE {
+    if has_terms_of_old {
         let passages = reanalysis::renew(&mut connection).map_err(|failure| reanalysis_error(failure, database))?;
-        tracing::info!(passages, analysis = reanalysis::VERSION, "analysed the texts anew");
+        if passages > 0 {
+            tracing::info!(passages, analysis = reanalysis::VERSION, "analysed the texts anew");
+        }
     }
     Ok(connection)
 }

@@ -1,6 +1,8 @@
 //! What must not cost by everything that the store holds does not: the plans of its statements.
 
-use loci_core::{AuditQuery, CollectionFilter, Filter, MemoryId, Reader, Space, Superseded, Sweep, Tier, Timestamp};
+use loci_core::{
+    AuditQuery, CollectionFilter, Filter, MemoryId, OwnerFilter, Reader, Space, Superseded, Sweep, Tier, Timestamp,
+};
 use rusqlite::Connection;
 
 use crate::filter_sql::Conditions;
@@ -17,8 +19,23 @@ fn plan(sql: &str) -> Vec<String> {
 }
 
 fn of_owner() -> Filter {
-    let reader = Reader { subject: Some("ann".to_owned()), everything: false };
-    Filter { owner: Some("ann".to_owned()), ..Filter::of(Space::default(), reader, Timestamp::MIN) }
+    let owner = OwnerFilter::Only("ann".to_owned());
+    Filter { owner, ..Filter::of(Space::default(), Reader::of(Some("ann")), Timestamp::MIN) }
+}
+
+/// What came in through one tool set and is filed in one place, of an owner and of nobody.
+fn of_places() -> [Filter; 2] {
+    let origin = Some("engram".to_owned());
+    let strict = Reader { shared: false, own_origin: origin.clone(), ..Reader::of(Some("ann")) };
+    let of_ann = Filter {
+        reader: strict,
+        origin,
+        tiers: vec![Tier::LongTerm, Tier::Apart],
+        collections: CollectionFilter::Only("project".to_owned()),
+        superseded: Superseded::Hide,
+        ..of_owner()
+    };
+    [Filter { owner: OwnerFilter::Nobody, ..of_ann.clone() }, of_ann]
 }
 
 #[test]
@@ -32,6 +49,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         read::CENSUS.to_owned(),
         read::THREAD_END.to_owned(),
         remove::WIPED.to_owned(),
+        remove::LAST_WIPE.to_owned(),
         remove::deletable_sql(&remove::chosen(&of_owner(), None)),
         remove::deletable_sql(&remove::chosen(&narrow, None)),
         remove::deletable_sql(&remove::chosen(&narrow, Some(&id))),
@@ -42,7 +60,13 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         answers::LIVE.to_owned(),
     ];
     statements.extend(remove::WIPES.map(str::to_owned));
-    statements.push(remove::UNNAME.to_owned());
+    statements.extend([remove::WIPED_CALLS, remove::UNNAME].map(str::to_owned));
+    let [of_nobody, of_ann] = of_places();
+    statements.push(remove::deletable_sql(&remove::chosen(&of_ann, None)));
+    for filter in [of_nobody, of_ann] {
+        let conditions = Conditions::of(&filter);
+        statements.extend([read::list_sql(&conditions), read::tally_sql(&filter, &conditions)]);
+    }
     statements.extend(remove::Due::all(&sweep).iter().map(remove::Due::sql));
     for sql in statements {
         let steps = plan(&sql);
@@ -65,11 +89,16 @@ fn a_census_reads_an_index_alone() {
 }
 
 #[test]
-fn a_tally_of_one_owner_reads_what_is_theirs() {
+fn what_is_read_of_all_that_one_owner_has_is_found_by_the_owner() {
     let in_collection = Filter { collections: CollectionFilter::Only("project".to_owned()), ..of_owner() };
-    for filter in [of_owner(), in_collection] {
-        let steps = plan(&read::tally_sql(&filter, &Conditions::of(&filter)));
-        assert!(steps[0].contains("USING INDEX memory_by_owner (space=? AND owner=?"), "{steps:?}");
+    let [_, of_ann] = of_places();
+    let cleared = Filter { superseded: Superseded::Show, created_until: Some(Timestamp::MIN), ..of_ann };
+    for filter in [of_owner(), in_collection, cleared] {
+        let conditions = Conditions::of(&filter);
+        for sql in [read::tally_sql(&filter, &conditions), read::revisions_sql(&filter, &conditions)] {
+            let steps = plan(&sql);
+            assert!(steps[0].contains("SEARCH m USING INDEX memory_by_owner (space=? AND owner=?"), "{steps:?}");
+        }
     }
 }
 
@@ -95,8 +124,19 @@ fn the_audit_entries_of_one_user_are_read_in_their_order() {
 #[test]
 fn a_listing_reads_in_the_order_of_its_index() {
     // Without the look for successors, which sorts the few that each memory has.
-    let filter = Filter { owner: None, tier: Some(Tier::LongTerm), superseded: Superseded::Hide, ..of_owner() };
-    let steps = plan(&read::list_sql(&Conditions::of(&filter)));
-    assert!(steps.iter().any(|step| step.contains("USING INDEX memory_by_update")), "{steps:?}");
-    assert!(!steps.iter().any(|step| step.contains("FOR ORDER BY")), "{steps:?}");
+    let one_tier =
+        Filter { owner: OwnerFilter::Any, tiers: vec![Tier::LongTerm], superseded: Superseded::Hide, ..of_owner() };
+    let tiers = Filter { tiers: Tier::OF_CONVERSATIONS.to_vec(), ..one_tier.clone() };
+    let by_update = [one_tier, tiers].map(|filter| (filter, "memory_by_update (space=?"));
+    let by_place = of_places().map(|filter| (filter, "memory_by_collection (space=? AND collection=?"));
+    for (filter, index) in by_update.into_iter().chain(by_place) {
+        let steps = plan(&read::list_sql(&Conditions::of(&filter)));
+        assert!(steps[0].contains(&format!("SEARCH m USING INDEX {index}")), "{steps:?}");
+        assert!(!steps.iter().any(|step| step.contains("FOR ORDER BY")), "{steps:?}");
+        if !matches!(filter.owner, OwnerFilter::Only(_)) {
+            let revisions = plan(&read::revisions_sql(&filter, &Conditions::of(&filter)));
+            assert_eq!(revisions[0], steps[0]);
+            assert!(!revisions.iter().any(|step| step.contains("FOR ORDER BY")), "{revisions:?}");
+        }
+    }
 }

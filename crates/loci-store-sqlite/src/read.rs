@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use loci_core::{
-    CensusRow, EnrichmentStatus, Filter, Memory, MemoryId, ModelId, Page, Space, Tally, Tier, Timestamp, Vector,
+    CensusRow, EnrichmentStatus, Filter, Memory, MemoryId, ModelId, OwnerFilter, Page, Space, Tally, Tier, Timestamp,
+    Vector,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
@@ -59,6 +60,26 @@ pub(crate) fn list_sql(conditions: &Conditions) -> String {
     )
 }
 
+pub(crate) fn revisions(connection: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
+    let conditions = Conditions::of(filter);
+    let sql = revisions_sql(filter, &conditions);
+    let mut values = conditions.values;
+    values.push((":limit", bound(limit)));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let revisions = statement.query_map(&*parameters(&values), |row| {
+        Ok((MemoryId::new(row.get::<_, String>(0)?), row.get::<_, i64>(1)?.cast_unsigned()))
+    })?;
+    Ok(revisions.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn revisions_sql(filter: &Filter, conditions: &Conditions) -> String {
+    format!(
+        "SELECT m.id, m.revision FROM memory AS m{} WHERE {} ORDER BY m.updated_at DESC, m.id LIMIT :limit",
+        by_owner(filter),
+        conditions.sql
+    )
+}
+
 /// The record in the row, with what supersedes it.
 fn read_superseded(row: &Row<'_>) -> Result<Memory> {
     Ok(Memory { superseded_by: read_id(row, NEXT_WHOLE_COLUMN)?, ..read_whole(row)? })
@@ -74,14 +95,19 @@ pub(crate) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tall
     Ok(tallies.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The index on collections has the order of groups, but an owner has few of a space's memories.
 pub(crate) fn tally_sql(filter: &Filter, conditions: &Conditions) -> String {
-    let index = if filter.owner.is_some() { " INDEXED BY memory_by_owner" } else { "" };
     format!(
-        "SELECT m.collection, m.section, count(*) FROM memory AS m{index} WHERE {} \
+        "SELECT m.collection, m.section, count(*) FROM memory AS m{} WHERE {} \
          GROUP BY m.collection, m.section ORDER BY m.collection, m.section",
+        by_owner(filter),
         conditions.sql
     )
+}
+
+/// What makes a statement over all that passes read what the owner has, if the filter names one. Other indexes
+/// have the order that it asks for, but an owner has few of a space's memories.
+fn by_owner(filter: &Filter) -> &'static str {
+    if matches!(filter.owner, OwnerFilter::Only(_)) { " INDEXED BY memory_by_owner" } else { "" }
 }
 
 /// A number of rows as a parameter.

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use loci_core::{EnrichmentStatus, Passage, Term, Timestamp};
+use loci_core::{EnrichmentStatus, Memory, Passage, Term};
 use loci_search::passages::passages;
 use loci_search::{analysis, dates, document};
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use crate::codec::{decode_names, encode_terms};
-use crate::failure::{Result, damaged};
-use crate::row::read_moment;
+use crate::codec::encode_terms;
+use crate::failure::Result;
+use crate::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::write::{delete_passages, insert_passages, passage_keys};
 
 /// The version of the analysis that this build makes terms with.
@@ -58,31 +58,20 @@ pub(crate) fn renew(connection: &mut Connection) -> Result<usize> {
     Ok(renewed)
 }
 
-/// What the terms of a memory are made of.
-struct Texts<'a> {
-    content: &'a str,
-    tags: Vec<String>,
-    /// Written by the background, whose words find the memory where it has others than the content.
-    summary: Option<&'a str>,
-    changed_at: Timestamp,
-}
-
 /// Returns how many passages the memory has.
 fn renew_memory(connection: &Connection, row: i64, embeds_text: bool) -> Result<usize> {
-    let sql = "SELECT c.text, m.tags, m.updated_at, m.enrichment, m.summary
-        FROM memory AS m JOIN content AS c ON c.memory = m.row WHERE m.row = ?1";
-    let mut memory = connection.prepare_cached(sql)?;
-    let mut memory = memory.query([row])?;
-    let Some(memory) = memory.next()? else { return Ok(0) };
-    let texts = Texts::read(memory)?;
-    let ranges = passages(texts.content);
+    let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let memory = statement.query_row([row], |row| Ok(read_whole(row))).optional()?.transpose()?;
+    let Some(memory) = memory else { return Ok(0) };
+    let ranges = passages(&memory.content);
     let sql = "SELECT row, first_byte, end_byte FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row";
     let mut statement = connection.prepare_cached(sql)?;
     let stored = statement.query_map(passage_keys(row), |passage| {
         Ok((passage.get(0)?, passage.get::<_, i64>(1)?, passage.get::<_, i64>(2)?))
     })?;
     let stored: Vec<(i64, i64, i64)> = stored.collect::<rusqlite::Result<_>>()?;
-    let terms = texts.terms(&ranges);
+    let terms = terms(&memory, &ranges);
     let count = ranges.len();
     let bounds = ranges.iter().map(|range| (range.start as i64, range.end as i64));
     if stored.iter().map(|(_, first, end)| (*first, *end)).eq(bounds) {
@@ -91,7 +80,7 @@ fn renew_memory(connection: &Connection, row: i64, embeds_text: bool) -> Result<
         let mut forget = connection.prepare_cached(forget)?;
         for (((key, ..), range), terms) in stored.iter().zip(ranges).zip(terms) {
             update.execute(params![key, encode_terms(&terms)])?;
-            if !embeds_text && document::embedded_text(texts.content, range.clone()) != texts.content[range] {
+            if !embeds_text && document::embedded_text(&memory.content, range.clone()) != memory.content[range] {
                 forget.execute([key])?;
             }
         }
@@ -103,35 +92,23 @@ fn renew_memory(connection: &Connection, row: i64, embeds_text: bool) -> Result<
     Ok(count)
 }
 
-impl<'a> Texts<'a> {
-    fn read(memory: &'a Row<'_>) -> Result<Self> {
-        let text = |column| -> Result<Option<&'a str>> {
-            memory.get_ref(column)?.as_str_or_null().map_err(|_| damaged().into())
-        };
-        let is_enriched = text(3)? == Some(EnrichmentStatus::Completed.name());
-        Ok(Texts {
-            content: text(0)?.ok_or_else(damaged)?,
-            tags: decode_names(text(1)?.ok_or_else(damaged)?)?,
-            summary: text(4)?.filter(|_| is_enriched),
-            changed_at: read_moment(memory, 2)?.ok_or_else(damaged)?,
-        })
+/// The terms of each passage.
+fn terms(memory: &Memory, passages: &[Range<usize>]) -> Vec<Vec<Term>> {
+    let day = dates::day(memory.updated_at.microseconds());
+    let with = |metadata: &[String]| -> Vec<Vec<Term>> {
+        let terms = passages.iter().map(|range| document::terms(&memory.content, range.clone(), metadata, day));
+        let term = |(text, count)| Term { text, count };
+        terms.map(|terms| terms.into_iter().map(term).collect()).collect()
+    };
+    let mut metadata = memory.metadata();
+    let terms = with(&metadata);
+    // Written by the background, whose words find the memory where it has others than the content.
+    let is_enriched = memory.enrichment == Some(EnrichmentStatus::Completed);
+    let Some(summary) = memory.summary.as_ref().filter(|_| is_enriched) else { return terms };
+    let known: HashSet<&str> = terms.iter().flatten().map(|term| term.text.as_str()).collect();
+    if analysis::term_counts([summary.as_str()]).iter().all(|(term, _)| known.contains(term.as_str())) {
+        return terms;
     }
-
-    /// The terms of each passage.
-    fn terms(&self, passages: &[Range<usize>]) -> Vec<Vec<Term>> {
-        let day = dates::day(self.changed_at.microseconds());
-        let with = |metadata: &[String]| -> Vec<Vec<Term>> {
-            let terms = passages.iter().map(|range| document::terms(self.content, range.clone(), metadata, day));
-            let term = |(text, count)| Term { text, count };
-            terms.map(|terms| terms.into_iter().map(term).collect()).collect()
-        };
-        let terms = with(&self.tags);
-        let Some(summary) = self.summary else { return terms };
-        let known: HashSet<&str> = terms.iter().flatten().map(|term| term.text.as_str()).collect();
-        if analysis::term_counts([summary]).iter().all(|(term, _)| known.contains(term.as_str())) {
-            return terms;
-        }
-        let metadata: Vec<String> = self.tags.iter().cloned().chain([summary.to_owned()]).collect();
-        with(&metadata)
-    }
+    metadata.push(summary.clone());
+    with(&metadata)
 }

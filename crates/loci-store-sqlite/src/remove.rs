@@ -91,55 +91,85 @@ fn hide(connection: &Connection, row: i64, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// A user's memories, and of each whether it goes with the user.
-pub(crate) const WIPED: &str = "SELECT row, visibility = 'private' OR tier = 'short_term' OR enrichment IS NOT NULL
-    FROM memory WHERE space = ?1 AND owner = ?2";
-/// What else is a user's.
-pub(crate) const WIPES: [&str; 3] = [
-    "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2",
-    "DELETE FROM audit WHERE space = ?1 AND user = ?2",
-    "DELETE FROM decision WHERE space = ?1 AND owner = ?2",
-];
-
+/// A user's memories of any origin or that of `?3`, and of each whether it goes with the user.
+pub(crate) const WIPED: &str = "SELECT row, visibility <> 'common' OR tier = 'short_term' OR enrichment IS NOT NULL
+    FROM memory WHERE space = ?1 AND owner = ?2 AND (?3 IS NULL OR origin = ?3)";
+/// What else is a user's, which every wipe removes: one tool set alone keeps it.
+pub(crate) const WIPES: [&str; 2] =
+    ["DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2", "DELETE FROM decision WHERE space = ?1 AND owner = ?2"];
+/// A user's calls through any tool set or through that of `?3`.
+pub(crate) const WIPED_CALLS: &str =
+    "DELETE FROM audit WHERE space = ?1 AND user = ?2 AND (?3 IS NULL OR dialect = ?3)";
 /// Calls that the user made for others stay theirs.
-pub(crate) const UNNAME: &str = "UPDATE audit SET caller = NULL WHERE space = ?1 AND caller = ?2";
+pub(crate) const UNNAME: &str =
+    "UPDATE audit SET caller = NULL WHERE space = ?1 AND caller = ?2 AND (?3 IS NULL OR dialect = ?3)";
 
-pub(crate) fn wipe(connection: &Connection, space: &Space, owner: &str, now: Timestamp) -> Result<Wiped> {
-    let whose = [space.as_str(), owner];
+pub(crate) fn wipe(
+    connection: &Connection,
+    space: &Space,
+    owner: &str,
+    origin: Option<&str>,
+    now: Timestamp,
+) -> Result<Wiped> {
     let mut statement = connection.prepare_cached(WIPED)?;
-    let memories = statement.query_map(whose, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let memories = statement.query_map(params![space.as_str(), owner, origin], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut wiped = Wiped::default();
     for (row, goes) in memories.collect::<rusqlite::Result<Vec<(i64, bool)>>>()? {
         if goes {
             delete(connection, row)?;
             wiped.memories += 1;
         } else {
-            let sql = "UPDATE memory SET owner = NULL, revision = revision + 1 WHERE row = ?1";
+            let sql = "UPDATE memory SET owner = NULL, actor = NULL, revision = revision + 1 WHERE row = ?1";
             connection.prepare_cached(sql)?.execute([row])?;
             log(connection, row)?;
         }
     }
-    for (sql, removed) in
-        WIPES.into_iter().zip([&mut wiped.cache_entries, &mut wiped.audit_entries, &mut wiped.decisions])
-    {
-        *removed = connection.prepare_cached(sql)?.execute(whose)? as u64;
+    for (sql, removed) in WIPES.into_iter().zip([&mut wiped.cache_entries, &mut wiped.decisions]) {
+        *removed = connection.prepare_cached(sql)?.execute([space.as_str(), owner])? as u64;
     }
+    let whose = params![space.as_str(), owner, origin];
+    wiped.audit_entries = connection.prepare_cached(WIPED_CALLS)?.execute(whose)? as u64;
     connection.prepare_cached(UNNAME)?.execute(whose)?;
     // A change of no memory: its number comes after all that was there before the wipe, even if
     // the user had no memory.
     log(connection, 0)?;
     let number = connection.last_insert_rowid();
-    let sql = "INSERT INTO wipe (space, owner, at, number) VALUES (?1, ?2, ?3, ?4)
-        ON CONFLICT (space, owner) DO UPDATE SET at = max(at, excluded.at), number = excluded.number";
-    connection.prepare_cached(sql)?.execute(params![space.as_str(), owner, now.microseconds(), number])?;
+    let sql = "INSERT INTO wipe (space, owner, origin, at, number) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (space, owner, ifnull(origin, 0))
+        DO UPDATE SET at = max(at, excluded.at), number = excluded.number";
+    let at = now.microseconds();
+    connection.prepare_cached(sql)?.execute(params![space.as_str(), owner, origin, at, number])?;
     Ok(wiped)
 }
 
-/// A `conflict` if the data of this user was wiped after the change `since`.
-pub(crate) fn not_wiped(connection: &Connection, space: &Space, owner: &str, since: u64) -> Result<()> {
-    let sql = "SELECT number FROM wipe WHERE space = ?1 AND owner = ?2";
-    let mut statement = connection.prepare_cached(sql)?;
-    let wiped: Option<i64> = statement.query_row([space.as_str(), owner], |row| row.get(0)).optional()?;
+/// The latest moment and the newest change of the wipes that concern a user's data of the origin `?3`; of any,
+/// if there is none.
+pub(crate) const LAST_WIPE: &str = "SELECT max(at), max(number) FROM wipe
+    WHERE space = ?1 AND owner = ?2 AND (?3 IS NULL OR origin IS NULL OR origin = ?3)";
+
+/// Whether this user's data of that origin was wiped after the moment `at`.
+pub(crate) fn is_wiped(
+    connection: &Connection,
+    space: &Space,
+    owner: &str,
+    origin: &str,
+    at: Timestamp,
+) -> Result<bool> {
+    let mut statement = connection.prepare_cached(LAST_WIPE)?;
+    let wiped: Option<i64> = statement.query_row([space.as_str(), owner, origin], |row| row.get(0))?;
+    Ok(wiped.is_some_and(|wiped| wiped > at.microseconds()))
+}
+
+/// A `conflict` if this user's data of that origin, or of any, was wiped after the change `since`.
+pub(crate) fn not_wiped(
+    connection: &Connection,
+    space: &Space,
+    owner: &str,
+    origin: Option<&str>,
+    since: u64,
+) -> Result<()> {
+    let mut statement = connection.prepare_cached(LAST_WIPE)?;
+    let wiped: Option<i64> = statement.query_row(params![space.as_str(), owner, origin], |row| row.get(1))?;
     if wiped.is_some_and(|number| number.cast_unsigned() > since) {
         return Err(conflict(
             "the data of this user was wiped while this call ran; nothing was stored; call again to store it anew",
@@ -177,10 +207,13 @@ impl Due {
         format!("SELECT rowid FROM {table} WHERE {condition} ORDER BY {order} LIMIT ?2")
     }
 
-    /// Bytes of the text of a row, if it has a long one.
+    /// Bytes of the texts of a row, if it has long ones.
     fn bytes(&self, connection: &Connection, row: i64) -> Result<i64> {
         let sql = match self.table {
-            "memory" => "SELECT octet_length(text) FROM content WHERE memory = ?1",
+            "memory" => {
+                "SELECT octet_length(c.text) + octet_length(m.citations)
+                FROM memory AS m JOIN content AS c ON c.memory = m.row WHERE m.row = ?1"
+            }
             "cache_entry" => "SELECT octet_length(response) FROM cache_entry WHERE row = ?1",
             _ => return Ok(0),
         };

@@ -1,33 +1,36 @@
 //! A row of the `memory` table as a record.
 
+use std::collections::BTreeMap;
+
 use loci_core::{
     Access, Delivery, EnrichmentStatus, Memory, MemoryId, Place, Space, Thread, Tier, Timestamp, Visibility,
 };
 use rusqlite::Row;
 
-use crate::codec::{decode_links, decode_names};
+use crate::codec::{decode_attributes, decode_citations, decode_links, decode_names};
 use crate::failure::{Result, damaged};
 use crate::index::StoredMemory;
 
 /// The columns of `memory AS m` that [`read_memory`] reads, in its order.
 pub(crate) const COLUMNS: &str = "m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, m.delivery, \
-     m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.revision, m.tier, m.source";
+     m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.revision, m.tier, m.source, \
+     m.origin, m.actor";
 /// The first column after those.
-pub(crate) const NEXT_COLUMN: usize = 17;
+pub(crate) const NEXT_COLUMN: usize = 19;
 
 /// What a query for whole records selects from.
 pub(crate) const WHOLE_TABLES: &str =
     "memory AS m JOIN content AS c ON c.memory = m.row LEFT JOIN access AS a ON a.memory = m.row";
 /// The columns of them that [`read_whole`] reads after [`COLUMNS`], in its order.
 pub(crate) const FURTHER_COLUMNS: &str =
-    "c.text, m.summary, m.thread, m.position, m.enrichment, m.links, a.count, a.last";
+    "c.text, m.summary, m.thread, m.position, m.enrichment, m.links, a.count, a.last, m.attributes, m.citations";
 /// The first column after those.
-pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + 8;
+pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + 10;
 
 /// The columns of `memory AS m` that [`read_stored`] reads, in its order.
 pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.tags, m.weight, m.delivery, \
      m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.tier, m.source, m.thread, \
-     m.position, (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes)";
+     m.position, m.origin, (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes)";
 
 /// What the index needs of the memory in the row, borrowed from it.
 pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
@@ -43,10 +46,11 @@ pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
         tags: decode_names(name(5)?)?,
         weight: row.get(6)?,
         delivery: Delivery::from_name(name(7)?).ok_or_else(damaged)?,
+        origin: name(18)?,
         owner: optional(8)?,
         visibility: Visibility::from_name(name(9)?).ok_or_else(damaged)?,
         supersedes: optional(10)?,
-        replaces: row.get(18)?,
+        replaces: row.get(19)?,
         expires_at: read_moment(row, 11)?,
         created_at: read_moment(row, 12)?.ok_or_else(damaged)?,
         updated_at: read_moment(row, 13)?.ok_or_else(damaged)?,
@@ -77,9 +81,13 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
         source: read_id(row, 16)?,
         enrichment: None,
         links: Vec::new(),
+        citations: Vec::new(),
+        attributes: BTreeMap::new(),
         access: Access::default(),
         delivery: Delivery::from_name(name(7)?).ok_or_else(damaged)?,
+        origin: row.get(17)?,
         owner: row.get(8)?,
+        actor: row.get(18)?,
         visibility: Visibility::from_name(name(9)?).ok_or_else(damaged)?,
         supersedes: read_id(row, 10)?,
         superseded_by: None,
@@ -103,7 +111,9 @@ pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
         summary: row.get(column(1))?,
         thread: thread.zip(position).map(|(name, position)| Thread { name, position: position.cast_unsigned() }),
         enrichment: enrichment.map(status).transpose()?,
-        links: decode_links(row.get_ref(column(5))?.as_str().map_err(|_| damaged())?)?,
+        links: decode_links(text(row, column(5))?)?,
+        attributes: decode_attributes(text(row, column(8))?)?,
+        citations: decode_citations(text(row, column(9))?)?,
         access: Access { count: count.unwrap_or(0).cast_unsigned(), last: read_moment(row, column(7))? },
         ..read_memory(row)?
     })

@@ -1,17 +1,22 @@
 //! The versions of the schema and the way from one to the next.
 
+use std::cmp::Ordering;
+
 use refinery::{Migration, Runner};
 use rusqlite::Connection;
+
+use crate::reanalysis;
 
 /// "loci" in ASCII, in the header of every database of ours.
 pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 3] = [
+const MIGRATIONS: [(&str, &str); 4] = [
     ("V1__memories", include_str!("../migrations/V1__memories.sql")),
     ("V2__conversations", include_str!("../migrations/V2__conversations.sql")),
     ("V3__analysis", include_str!("../migrations/V3__analysis.sql")),
+    ("V4__identity", include_str!("../migrations/V4__identity.sql")),
 ];
 
 /// The version that this build reads and writes.
@@ -26,6 +31,17 @@ pub(crate) fn migrations() -> Result<Vec<Migration>, refinery::Error> {
 pub(crate) fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     let read = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
     Ok((read("application_id")?, read("user_version")?))
+}
+
+/// How the versions of the database, that of its schema before that of the analysis of its texts, compare with
+/// those of this build.
+pub(crate) fn compare(connection: &Connection) -> rusqlite::Result<Ordering> {
+    let schema: i64 = connection.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?;
+    match schema.cmp(&VERSION) {
+        // Only of this schema is it known where the version of the analysis is.
+        Ordering::Equal => Ok(reanalysis::version(connection)?.cmp(&reanalysis::VERSION)),
+        other => Ok(other),
+    }
 }
 
 /// Whether nobody has put a table into the database yet; the list of migrations, which a creation

@@ -67,6 +67,10 @@ impl Store for SqliteStore {
         self.readers.read(|connection| read::get_all(connection, filter, ids))
     }
 
+    fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
+        self.readers.read(|connection| read::revisions(connection, filter, limit))
+    }
+
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
         self.readers.read(|connection| read::list(connection, filter, page))
     }
@@ -125,9 +129,10 @@ impl Store for SqliteStore {
         self.readers.read(|connection| read::census(connection, space, owner, now))
     }
 
-    fn wipe(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Wiped> {
-        let (space, owner) = (space.clone(), owner.to_owned());
-        let wiped = self.writer.run(move |connection| remove::wipe(connection, &space, &owner, now))?;
+    fn wipe(&self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Result<Wiped> {
+        let (space, owner, origin) = (space.clone(), owner.to_owned(), origin.map(str::to_owned));
+        let wipe = move |connection: &_| remove::wipe(connection, &space, &owner, origin.as_deref(), now);
+        let wiped = self.writer.run(wipe)?;
         self.log_has_remains.store(true, Ordering::Relaxed);
         self.empty_log();
         Ok(wiped)

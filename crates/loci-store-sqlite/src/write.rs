@@ -5,7 +5,7 @@ use loci_core::{
 };
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
-use crate::codec::{encode_links, encode_names, encode_terms, encode_vector};
+use crate::codec::{encode_attributes, encode_citations, encode_links, encode_names, encode_terms, encode_vector};
 use crate::failure::{Result, conflict, unless_taken};
 use crate::jobs;
 use crate::read::POSITION_BITS;
@@ -47,7 +47,9 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 }
                 jobs::settle(connection, job, outcome)?;
             }
-            Change::NotWiped { owner, since } => not_wiped(connection, &batch.space, owner, *since)?,
+            Change::NotWiped { owner, origin, since } => {
+                not_wiped(connection, &batch.space, owner, Some(origin), *since)?;
+            }
         }
     }
     Ok(())
@@ -78,12 +80,13 @@ fn put(connection: &Connection, memory: &Memory, passages: Option<&[Passage]>, e
 fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>) -> Result<i64> {
     const INSERT: &str = "INSERT INTO memory (row, space, id, collection, section, kind, tags, weight, delivery, \
          owner, visibility, supersedes, expires_at, created_at, updated_at, revision, tier, source, summary, thread, \
-         position, enrichment, links) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
-         ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
+         position, enrichment, links, origin, actor, attributes, citations) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, \
+         ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)";
     const UPDATE: &str = "UPDATE memory SET space = ?2, id = ?3, collection = ?4, section = ?5, kind = ?6, \
          tags = ?7, weight = ?8, delivery = ?9, owner = ?10, visibility = ?11, supersedes = ?12, \
          expires_at = ?13, created_at = ?14, updated_at = ?15, revision = ?16, tier = ?17, source = ?18, \
-         summary = ?19, thread = ?20, position = ?21, enrichment = ?22, links = ?23 WHERE row = ?1";
+         summary = ?19, thread = ?20, position = ?21, enrichment = ?22, links = ?23, origin = ?24, actor = ?25, \
+         attributes = ?26, citations = ?27 WHERE row = ?1";
     let sql = if row.is_some() { UPDATE } else { INSERT };
     let written = connection.prepare_cached(sql)?.execute(params![
         row,
@@ -109,6 +112,10 @@ fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>) -> R
         memory.thread.as_ref().map(|thread| thread.position.cast_signed()),
         memory.enrichment.map(EnrichmentStatus::name),
         encode_links(&memory.links),
+        memory.origin,
+        memory.actor,
+        encode_attributes(&memory.attributes),
+        encode_citations(&memory.citations),
     ]);
     // The id was looked up before, so it must be the place in the thread.
     unless_taken(written, || {

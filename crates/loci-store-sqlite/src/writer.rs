@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use crate::connection::Database;
 use crate::failure::{Result, breaks_connection, damaged, describe, upgraded};
-use crate::{reanalysis, schema};
+use crate::schema;
 
 /// Pieces of work that may wait; further callers wait before they are let in.
 const QUEUE_MAX: usize = 1_024;
@@ -209,13 +209,7 @@ fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), S
 /// Fails unless the database is still of the versions that it was opened in. Within the transaction they
 /// stay: an upgrade by another process comes before it or after it.
 fn check_version(connection: &Connection) -> Result<(), Stopped> {
-    let schema: i64 = connection.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?;
-    let newer = match schema.cmp(&schema::VERSION) {
-        // Only of this schema is it known where the version of the analysis is.
-        Equal => reanalysis::version(connection)?.cmp(&reanalysis::VERSION),
-        other => other,
-    };
-    let error = match newer {
+    let error = match schema::compare(connection)? {
         Equal => return Ok(()),
         Greater => upgraded(),
         Less => damaged(),

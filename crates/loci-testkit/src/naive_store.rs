@@ -30,8 +30,8 @@ pub(crate) struct State {
     pub(crate) decisions: BTreeMap<(Space, String, String), Decision>,
     pub(crate) audit: BTreeMap<u64, AuditEntry>,
     pub(crate) last_audit_number: u64,
-    /// The last wipe of each space and owner.
-    pub(crate) wipes: BTreeMap<(Space, String), Wipe>,
+    /// The last wipe of each space, owner and tool set, if it was of one alone.
+    pub(crate) wipes: BTreeMap<(Space, String, Option<String>), Wipe>,
     tokens: Vec<Token>,
     pub(crate) version: u64,
 }
@@ -84,7 +84,7 @@ impl State {
             Change::Embed { id, revision, vectors } => self.embed(&(space.clone(), id.clone()), *revision, vectors),
             Change::Enqueue { memory, due_at } => self.enqueue((space.clone(), memory.clone()), *due_at),
             Change::Settle { job, outcome } => self.settle(space, job, outcome),
-            Change::NotWiped { owner, since } => self.not_wiped(space, owner, *since),
+            Change::NotWiped { owner, origin, since } => self.not_wiped(space, owner, Some(origin), *since),
         }
     }
 
@@ -147,7 +147,7 @@ impl State {
     fn soft_delete(&mut self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize {
         let passing = self.admitted(filter).into_iter().map(|record| record.memory.clone());
         let mut chosen: Vec<Memory> = passing.filter(|memory| id.is_none_or(|id| memory.id == *id)).collect();
-        chosen.sort_by_key(|memory| memory.tier);
+        chosen.sort_by_key(|memory| memory.tier == Tier::ShortTerm);
         chosen.truncate(limit);
         let goes_with = |memory: &Memory, chosen: &Memory| {
             let is_offspring = memory.source.as_ref() == Some(&chosen.id) && memory.owner == chosen.owner;
@@ -251,6 +251,11 @@ impl Store for NaiveStore {
         Ok(found.map(|record| state.with_successor(&record.memory, successor)).collect())
     }
 
+    fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
+        let listed = self.list(filter, Page { offset: 0, limit })?;
+        Ok(listed.into_iter().map(|memory| (memory.id, memory.revision)).collect())
+    }
+
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
         let state = self.state();
         let mut admitted = state.admitted(filter);
@@ -336,15 +341,16 @@ impl Store for NaiveStore {
         let mut counts = BTreeMap::new();
         for memory in state.shown().map(|record| &record.memory) {
             let is_owned = memory.space == *space && memory.owner.as_deref() == Some(owner);
-            if is_owned && memory.is_live(now) && is_of_conversations(memory) {
+            let is_counted = is_of_conversations(memory) && Tier::OF_CONVERSATIONS.contains(&memory.tier);
+            if is_owned && memory.is_live(now) && is_counted {
                 *counts.entry((memory.tier, memory.enrichment)).or_insert(0) += 1;
             }
         }
         Ok(counts.into_iter().map(|((tier, enrichment), memories)| CensusRow { tier, enrichment, memories }).collect())
     }
 
-    fn wipe(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Wiped> {
-        Ok(self.state().wipe(space, owner, now))
+    fn wipe(&self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Result<Wiped> {
+        Ok(self.state().wipe(space, owner, origin, now))
     }
 
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {

@@ -21,26 +21,35 @@ pub(crate) struct Wipe {
 }
 
 impl State {
-    pub(crate) fn not_wiped(&self, space: &Space, owner: &str, since: u64) -> Result<()> {
-        match self.wipes.get(&(space.clone(), owner.to_owned())) {
-            Some(wipe) if wipe.version > since => {
-                Err(conflict("the data of this user was wiped meanwhile; call again"))
-            }
-            _ => Ok(()),
-        }
+    /// The wipes that concern an owner's data of this origin; of any, if there is none.
+    fn wipes_of(&self, space: &Space, owner: &str, origin: Option<&str>) -> impl Iterator<Item = &Wipe> {
+        let concerns = move |wiped: Option<&str>| wiped.is_none() || origin.is_none() || wiped == origin;
+        let wipes = self
+            .wipes
+            .iter()
+            .filter(move |((of_space, of, wiped), _)| of_space == space && of == owner && concerns(wiped.as_deref()));
+        wipes.map(|(_, wipe)| wipe)
     }
 
-    pub(crate) fn wipe(&mut self, space: &Space, owner: &str, now: Timestamp) -> Wiped {
+    pub(crate) fn not_wiped(&self, space: &Space, owner: &str, origin: Option<&str>, since: u64) -> Result<()> {
+        if self.wipes_of(space, owner, origin).any(|wipe| wipe.version > since) {
+            return Err(conflict("the data of this user was wiped meanwhile; call again"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn wipe(&mut self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Wiped {
         let mut removed = Vec::new();
         for (key, record) in &mut self.records {
             let memory = &mut record.memory;
-            if memory.space != *space || memory.owner.as_deref() != Some(owner) {
+            let is_meant = origin.is_none_or(|origin| memory.origin == origin);
+            if memory.space != *space || memory.owner.as_deref() != Some(owner) || !is_meant {
                 continue;
             }
-            if memory.visibility == Visibility::Private || is_of_conversations(memory) {
+            if memory.visibility != Visibility::Common || is_of_conversations(memory) {
                 removed.push(key.clone());
             } else {
-                memory.owner = None;
+                (memory.owner, memory.actor) = (None, None);
                 memory.revision += 1;
             }
         }
@@ -49,15 +58,17 @@ impl State {
         }
         let before = (self.cache.len(), self.audit.len(), self.decisions.len());
         self.cache.retain(|_, entry| entry.space != *space || entry.owner != owner);
-        self.audit.retain(|_, entry| entry.space != *space || entry.user.as_deref() != Some(owner));
-        for entry in self.audit.values_mut().filter(|entry| entry.space == *space) {
+        let is_meant =
+            |entry: &AuditEntry| entry.space == *space && origin.is_none_or(|origin| entry.dialect == origin);
+        self.audit.retain(|_, entry| !is_meant(entry) || entry.user.as_deref() != Some(owner));
+        for entry in self.audit.values_mut().filter(|entry| is_meant(entry)) {
             entry.caller.take_if(|caller| caller == owner);
         }
         self.decisions.retain(|_, decision| decision.space != *space || decision.owner != owner);
         self.version += 1;
-        let earlier = self.wipes.get(&(space.clone(), owner.to_owned())).map_or(now, |wipe| wipe.at);
-        let wipe = Wipe { at: now.max(earlier), version: self.version };
-        self.wipes.insert((space.clone(), owner.to_owned()), wipe);
+        let key = (space.clone(), owner.to_owned(), origin.map(str::to_owned));
+        let earlier = self.wipes.get(&key).map_or(now, |wipe| wipe.at);
+        self.wipes.insert(key, Wipe { at: now.max(earlier), version: self.version });
         Wiped {
             memories: removed.len() as u64,
             cache_entries: (before.0 - self.cache.len()) as u64,
@@ -75,7 +86,7 @@ impl State {
 impl CacheStore for NaiveStore {
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
         let mut state = self.state();
-        state.not_wiped(&entry.space, &entry.owner, since)?;
+        state.not_wiped(&entry.space, &entry.owner, None, since)?;
         let key = (entry.space.clone(), entry.id.clone());
         if state.cache.contains_key(&key) {
             return Err(conflict(format!("there is a cache entry `{}` already", entry.id)));
@@ -122,7 +133,7 @@ impl CacheStore for NaiveStore {
 impl DecisionStore for NaiveStore {
     fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
         let mut state = self.state();
-        state.not_wiped(&decision.space, &decision.owner, since)?;
+        state.not_wiped(&decision.space, &decision.owner, None, since)?;
         let key = (decision.space.clone(), decision.owner.clone(), decision.key.clone());
         let before = state.decisions.get(&key).filter(|before| is_alive(before, decision.updated_at));
         let is_new = before.is_none();
@@ -146,8 +157,9 @@ impl AuditStore for NaiveStore {
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
         let mut state = self.state();
         for entry in entries {
-            let wiped = entry.user.clone().and_then(|user| state.wipes.get(&(entry.space.clone(), user)));
-            if wiped.is_none_or(|wipe| wipe.at <= entry.at) {
+            let is_wiped =
+                |user: &String| state.wipes_of(&entry.space, user, Some(&entry.dialect)).any(|wipe| wipe.at > entry.at);
+            if !entry.user.as_ref().is_some_and(is_wiped) {
                 state.last_audit_number += 1;
                 let number = state.last_audit_number;
                 state.audit.insert(number, entry.clone());

@@ -126,6 +126,12 @@ pub struct Serve {
     /// Let everybody on this machine in without a token; for loopback addresses alone
     #[arg(long)]
     pub no_auth: bool,
+    #[arg(long, value_name = "URL", help = settings::PUBLIC_URL.help())]
+    public_url: Option<String>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help = settings::TLS_CERTIFICATE.help())]
+    tls_cert: Option<String>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help = settings::TLS_KEY.help())]
+    tls_key: Option<String>,
 }
 
 #[derive(Args)]
@@ -365,8 +371,8 @@ fn count(text: &str) -> Result<usize, String> {
 impl Cli {
     /// The settings among the flags of this call.
     pub fn flags(&self) -> Flags {
-        let bind = match &self.command {
-            Command::Serve(serve) => serve.bind.as_ref(),
+        let serve = match &self.command {
+            Command::Serve(serve) => Some(serve),
             _ => None,
         };
         let common = &self.common;
@@ -375,7 +381,10 @@ impl Cli {
             (Some(settings::CONFIG_FLAG), common.config.as_ref()),
             (settings::LOG.flag, common.log.as_ref()),
             (settings::SEARCH.flag, common.search.as_ref()),
-            (settings::BIND.flag, bind),
+            (settings::BIND.flag, serve.and_then(|serve| serve.bind.as_ref())),
+            (settings::PUBLIC_URL.flag, serve.and_then(|serve| serve.public_url.as_ref())),
+            (settings::TLS_CERTIFICATE.flag, serve.and_then(|serve| serve.tls_cert.as_ref())),
+            (settings::TLS_KEY.flag, serve.and_then(|serve| serve.tls_key.as_ref())),
         ];
         flags.into_iter().filter_map(|(flag, value)| Some((flag?, value?.clone()))).collect()
     }

@@ -17,8 +17,10 @@ use crate::exit::{Exit, Failure};
 use crate::settings_file;
 
 mod list;
+mod network;
 
 pub use list::*;
+pub use network::{Network, TlsFiles};
 
 /// A setting.
 pub struct Setting {
@@ -212,6 +214,8 @@ pub struct Settings {
     pub allowed_origins: Vec<String>,
     /// [`ALLOWED_HOSTS`].
     pub allowed_hosts: Vec<String>,
+    /// What else there is to the HTTP server.
+    pub network: Network,
     /// [`EMBEDDING_PROVIDER`] and what belongs to it.
     pub embedding: EmbeddingChoice,
     /// [`LLM_URL`] and what belongs to it.
@@ -326,6 +330,7 @@ impl Values {
             bind,
             allowed_origins: self.list(&ALLOWED_ORIGINS),
             allowed_hosts: self.list(&ALLOWED_HOSTS),
+            network: self.network()?,
             embedding,
             language_model: self.language_model()?,
             web_search_url: self.text(&WEB_SEARCH_URL).unwrap_or_default().to_owned(),
@@ -475,6 +480,9 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
+    use loci_core::{Scope, Scopes};
+    use loci_server::RateLimit;
+
     use super::*;
 
     /// Settles with a file of this text, these variables and these flags.
@@ -516,11 +524,17 @@ mod tests {
     fn the_file_sets_everything() {
         let file = "data = \"d\"\nlog = \"debug\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\n\
+                    public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nbusy_timeout_seconds = 6\n\
                     [conversation]\nmessage_ttl_hours = 1\nresults_max = 2\npurge_days = 3\n\
                     [cache]\nsimilarity_threshold = 0.75\nttl_seconds = 4\n\
                     [fusion]\nvector_weight = 0.5\ntext_weight = 2\n\
                     [ranking]\nrecency_weight = 0\nimportance_weight = 1\nrelevance_weight = 2.5\ndecay_days = 7\n\
+                    [tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"\n\
+                    [rate_limit]\nper_minute = 60\nburst = 5\n\
+                    [oidc]\nissuer = \"https://i.example\"\naudience = [\"a\"]\nsubject_claim = \"oid\"\n\
+                    actor_claims = []\nscope_claim = \"roles\"\nscope_prefix = \"\"\ndefault_scopes = [\"read\"]\n\
+                    space_claim = \"tenant\"\ntoken_types = [\"at+jwt\"]\nrefresh_seconds = 12\n\
                     [web_search]\nurl = \"http://localhost:2\"\napi_key = \"w\"\n\
                     [llm]\nurl = \"http://localhost:3\"\nmodel = \"l\"\napi_key = \"s\"\ntimeout_seconds = 8\n\
                     [audit]\nretention_days = 9\nflush_seconds = 10\nflush_entries = 11\n\
@@ -534,6 +548,21 @@ mod tests {
         assert_eq!(settings.allowed_origins, ["https://a:1", "https://b:*"]);
         assert_eq!(settings.maintenance, Duration::from_secs(5));
         assert_eq!(settings.busy_timeout, Duration::from_secs(6));
+        let Network { public_url, trusted_proxies, tls, rate_limit, oidc } = settings.network;
+        assert_eq!(public_url.unwrap().to_string(), "https://m.example");
+        let proxies: Vec<String> = trusted_proxies.iter().map(ToString::to_string).collect();
+        assert_eq!(proxies, ["10.0.0.7/32", "10.1.0.0/16"]);
+        assert_eq!(tls, Some(TlsFiles { certificate: "c.pem".into(), key: "k.pem".into() }));
+        assert_eq!(rate_limit, Some(RateLimit { per_minute: 60, burst: 5 }));
+        let oidc = oidc.unwrap();
+        assert_eq!(
+            (oidc.issuer.as_str(), oidc.audiences.as_slice()),
+            ("https://i.example", ["a".to_owned()].as_slice())
+        );
+        assert_eq!((oidc.subject_claim.as_str(), oidc.actor_claims.len()), ("oid", 0));
+        assert_eq!((oidc.scope_claim.as_deref(), oidc.scope_prefix.as_str()), (Some("roles"), ""));
+        assert_eq!((oidc.default_scopes, oidc.space_claim.as_deref()), (Scopes::of(&[Scope::Read]), Some("tenant")));
+        assert_eq!((oidc.token_types, oidc.refresh), (vec!["at+jwt".to_owned()], Duration::from_secs(12)));
         let policy = settings.policy;
         assert_eq!((policy.message_ttl_seconds, policy.results_max, policy.purge_after_seconds), (3_600, 2, 259_200));
         assert_eq!((policy.cache_cosine_min, policy.cache_ttl_seconds), (0.5, 4));
@@ -560,7 +589,7 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_by_name_and_origin() {
-        let rows: [(&str, &[_], &str); 14] = [
+        let rows: [(&str, &[_], &str); 20] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
             ("\nbind = \"nowhere\"\n", &[], "config.toml:2) is `nowhere`"),
@@ -574,6 +603,12 @@ mod tests {
             ("[ranking]\nrecency_weight = -0.5\n", &[], "a number from 0 to 1000"),
             ("", &[("CACHE_SIMILARITY_THRESHOLD", "NaN")], "(env CACHE_SIMILARITY_THRESHOLD) is `NaN`"),
             ("[llm]\nurl = \"http://localhost:1\"\n", &[], "needs `llm.model`"),
+            ("public_url = \"m.example\"\n", &[], "`public_url` (file "),
+            ("trusted_proxies = [\"all\"]\n", &[], "names `all`; give addresses or networks"),
+            ("[tls]\nkey = \"k\"\n", &[], "needs `tls.certificate`"),
+            ("[oidc]\naudience = [\"a\"]\n", &[], "`oidc.audience` (file "),
+            ("[rate_limit]\nburst = 0\n", &[], "from 1 to"),
+            ("[oidc]\nissuer = \"https://i\"\ndefault_scopes = [\"root\"]\n", &[], "names `root`; give read"),
             ("search = \"vector\"\n[embedding]\nprovider = \"none\"\n", &[], "needs a model"),
         ];
         for (file, variables, expected) in rows {

@@ -58,6 +58,7 @@ pub static RULES: Rules = Rules {
         ("loci-http", 1),
         ("loci-testkit", 1),
         ("loci-store-sqlite", 2),
+        ("loci-oidc", 2),
         ("loci-engine", 2),
         ("loci-dialects", 3),
         ("loci-server", 4),
@@ -71,6 +72,7 @@ pub static RULES: Rules = Rules {
         ("rten*", &["loci-embed"]),
         ("ort", &["loci-embed"]),
         ("ureq", &["loci-http"]),
+        ("ring", &["loci-oidc", "loci"]),
     ],
     never_in: &[("serde*", &["loci-core", "loci-search", "loci-engine"])],
 };

@@ -14,6 +14,8 @@ mod resources;
 mod stats;
 mod update;
 
+use loci_core::Ownership;
+
 use crate::{Dialect, FailureShape, Tool};
 
 pub use recall::score;
@@ -28,6 +30,7 @@ pub static DIALECT: Dialect = Dialect {
         `project` to work with one project's memories together with the global ones. When `remember` reports a \
         contradiction, ask the user which memory holds. `help` explains everything.",
     failure_shape: FailureShape::Nested,
+    ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,
     resources: Some(resources::RESOURCES),

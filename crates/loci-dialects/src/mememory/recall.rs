@@ -61,7 +61,7 @@ impl TypedTool for Recall {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let request = loci_engine::Recall {
             query: &arguments.query,
-            tier: Some(Tier::LongTerm),
+            tiers: vec![Tier::LongTerm],
             collections: collections_to_search(arguments.scope, arguments.project)?,
             sections: sections(arguments.r#type),
             tags: arguments.tags.unwrap_or_default().0,

@@ -109,10 +109,7 @@ impl TypedTool for Remember {
         let remembered = context.engine.remember(
             context.caller,
             loci_engine::Remember {
-                content: arguments.content,
                 collection: collection.clone(),
-                section: None,
-                kind: kind.name().to_owned(),
                 tags: arguments.tags.unwrap_or_default().0,
                 weight: arguments.weight.unwrap_or(1.0),
                 delivery,
@@ -124,6 +121,7 @@ impl TypedTool for Remember {
                     limit: SIMILAR_MAX,
                     cosine_min: SIMILAR_COSINE_MIN,
                 }),
+                ..loci_engine::Remember::new(arguments.content, kind.name())
             },
         )?;
 

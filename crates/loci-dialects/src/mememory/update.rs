@@ -24,16 +24,16 @@ impl TypedTool for Update {
     const NAME: &'static str = "update";
     const TITLE: &'static str = "Update";
     const SCOPE: Scope = Scope::Write;
+    // The reply holds what the memory says besides the new text.
+    const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Record;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        // The reply holds what the memory says besides the new text.
-        context.require(Scope::Read, "update answers with the whole memory, so it")?;
         let id = MemoryId::parse("id", &arguments.id)?;
-        let (memory, embedding) = context.engine.update(context.caller, &id, &arguments.content)?;
+        let (memory, embedding) = context.engine.update(context.caller, &id, &arguments.content, None)?;
         let notice = match embedding {
             Embedding::Done => None,
             Embedding::Pending(reason) => {

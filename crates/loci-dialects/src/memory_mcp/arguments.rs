@@ -53,7 +53,7 @@ impl Search {
         }
         let request = Recall {
             query: &self.query,
-            tier: only_tier(self.tier.as_deref()),
+            tiers: tiers(self.tier.as_deref()),
             collections: CollectionFilter::Any,
             sections: self.memory_type.into_iter().collect(),
             tags: self.tags.unwrap_or_default(),
@@ -65,14 +65,11 @@ impl Search {
     }
 }
 
-/// The one tier that the names ask for; none for both.
-fn only_tier(names: Option<&[TierName]>) -> Option<Tier> {
+/// The tiers that the names ask for; both for none.
+fn tiers(names: Option<&[TierName]>) -> Vec<Tier> {
     let asked = |name| names.is_none_or(|names| names.contains(&name));
-    match (asked(TierName::Stm), asked(TierName::Ltm)) {
-        (true, false) => Some(Tier::ShortTerm),
-        (false, true) => Some(Tier::LongTerm),
-        _ => None,
-    }
+    let rows = [(TierName::Ltm, Tier::LongTerm), (TierName::Stm, Tier::ShortTerm)];
+    rows.into_iter().filter(|(name, _)| asked(*name)).map(|(_, tier)| tier).collect()
 }
 
 /// From when to when. At least one of the two.
@@ -134,15 +131,15 @@ mod tests {
 
     #[test]
     fn tiers() {
-        let rows: [(Option<&[TierName]>, Option<Tier>); 5] = [
-            (None, None),
-            (Some(&[TierName::Stm]), Some(Tier::ShortTerm)),
-            (Some(&[TierName::Ltm, TierName::Ltm]), Some(Tier::LongTerm)),
-            (Some(&[TierName::Stm, TierName::Ltm]), None),
-            (Some(&[TierName::Ltm, TierName::Stm]), None),
+        let rows: [(Option<&[TierName]>, &[Tier]); 5] = [
+            (None, &Tier::OF_CONVERSATIONS),
+            (Some(&[TierName::Stm]), &[Tier::ShortTerm]),
+            (Some(&[TierName::Ltm, TierName::Ltm]), &[Tier::LongTerm]),
+            (Some(&[TierName::Stm, TierName::Ltm]), &Tier::OF_CONVERSATIONS),
+            (Some(&[TierName::Ltm, TierName::Stm]), &Tier::OF_CONVERSATIONS),
         ];
         for (names, expected) in rows {
-            assert_eq!(only_tier(names), expected, "{names:?}");
+            assert_eq!(super::tiers(names), expected, "{names:?}");
         }
     }
 

@@ -21,6 +21,8 @@ mod store_decision;
 mod store_memory;
 mod wipe_user_data;
 
+use loci_core::Ownership;
+
 use crate::{Dialect, FailureShape, Tool};
 
 /// The dialect: the tools in the order of the original's reference.
@@ -33,6 +35,7 @@ pub static DIALECT: Dialect = Dialect {
         under a name, `check_cache` and `store_cache` answers that may be wanted again. `hybrid_search` looks for \
         exact words and for meaning alike. `delete_memory` and `wipe_user_data` forget.",
     failure_shape: FailureShape::Flat,
+    ownership: Ownership::Usual,
     user_argument: Some("user_id"),
     tools: &TOOLS,
     resources: None,

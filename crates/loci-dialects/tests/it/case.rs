@@ -4,14 +4,16 @@
 //! about: what the case shows
 //! steps:
 //!   - call: remember                  # a tool of the dialect that the folder names
-//!     as: {subject: ann, scopes: [read]}   # the local user, if left out
+//!     as: {subject: ann, scopes: [read]}   # the local user, if left out; scopes are read and write,
+//!                                     # if left out; `actor`, `space`, `anonymous: true` besides
 //!     with: {content: Likes tea}
 //!     gives: {id: $id, $more: true}   # structuredContent; see matching.rs
 //!     text_has: [Likes tea]           # or `text:` for the whole text
 //!   - wait: 3600                      # seconds on the clock
 //!   - call: forget
 //!     with: {id: nothing}
-//!     fails: {code: not_found, says: [nothing]}    # `gives:` beside it is its structuredContent
+//!     fails: {code: not_found, says: [nothing]}    # or `text:` for the whole; `gives:` beside it is its
+//!                                     # structuredContent
 //!   - read: mememory://bootstrap      # a resource; `absent: true` if there must be none
 //!     text: ""
 //!   - complete: {uri: "mememory://bootstrap/{project}", argument: project, prefix: lo}
@@ -23,11 +25,15 @@
 //!     gives: [{tool: recall, status: success, $more: true}]
 //! ```
 //!
-//! At the top, `embedder: failing` has a model that never answers, `search: vector` or `words`
+//! At the top, `callers: {ann: {subject: ann}, nobody: {anonymous: true}}` gives callers names: `as: ann`
+//! is that one, and `as: [ann, nobody]` takes the step once as each, with the same outcome.
+//!
+//! At the top, too, `embedder: failing` has a model that never answers, `search: vector` or `words`
 //! another way to search, `web: answering` or `failing` a web search. Arguments may hold
 //! `{$repeat: a, times: 1048577}` for a long string, the same with an array for a long array, and
 //! `$name` or `${name}` for what an earlier step bound.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,6 +64,8 @@ pub struct Case {
     #[serde(default)]
     search: SearchChoice,
     web: Option<WebChoice>,
+    #[serde(default)]
+    callers: BTreeMap<String, Who>,
     steps: Vec<Step>,
 }
 
@@ -107,7 +115,7 @@ impl WebSearch for WebChoice {
 struct Step {
     call: Option<String>,
     dialect: Option<String>,
-    r#as: Option<Who>,
+    r#as: Option<As>,
     with: Map<String, Value>,
     gives: Option<Value>,
     fails: Option<Failure>,
@@ -125,17 +133,37 @@ struct Step {
     complete: Option<Completion>,
 }
 
+/// Who takes a step.
 #[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum As {
+    Named(String),
+    Each(Vec<String>),
+    Who(Who),
+}
+
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Who {
     subject: Option<String>,
+    actor: Option<String>,
+    #[serde(default)]
+    anonymous: bool,
+    #[serde(default = "read_and_write")]
     scopes: Vec<String>,
+    space: Option<String>,
+}
+
+fn read_and_write() -> Vec<String> {
+    vec!["read".to_owned(), "write".to_owned()]
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Failure {
     code: String,
+    /// The whole message.
+    text: Option<String>,
     #[serde(default)]
     says: Vec<String>,
 }
@@ -159,6 +187,34 @@ struct World {
     engine: Engine,
     clock: Arc<FixedClock>,
     bindings: Bindings,
+    callers: BTreeMap<String, Who>,
+}
+
+impl World {
+    /// Those who take a step, one after the other, with their names.
+    fn callers(&self, who: Option<&As>) -> Result<Vec<(String, Caller)>, String> {
+        let named = |name: &String| {
+            let who = self.callers.get(name).ok_or_else(|| format!("nobody is called {name}"))?;
+            Ok((format!("as {name}: "), caller(who)?))
+        };
+        match who {
+            None => Ok(vec![(String::new(), Caller::local())]),
+            Some(As::Who(who)) => Ok(vec![(String::new(), caller(who)?)]),
+            Some(As::Named(name)) => Ok(vec![named(name)?]),
+            Some(As::Each(names)) => names.iter().map(named).collect(),
+        }
+    }
+}
+
+/// The tools that this caller calls in a case, each with its dialect.
+pub fn tools_called_by(caller: &str, path: &Path) -> BTreeSet<(String, String)> {
+    let case: Case = serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let is_by = |step: &Step| match &step.r#as {
+        Some(As::Named(name)) => name == caller,
+        Some(As::Each(names)) => names.iter().any(|name| name == caller),
+        _ => false,
+    };
+    case.steps.into_iter().filter(is_by).filter_map(|step| Some((step.dialect?, step.call?))).collect()
 }
 
 /// Runs the case of a file on a fresh store. The error says which step failed and how.
@@ -179,7 +235,7 @@ pub fn run(path: &Path, dialect_name: &str, store: Arc<dyn Store>) -> Result<(),
     if let Some(web) = case.web {
         engine = engine.with_web_search(Arc::new(web));
     }
-    let mut world = World { engine, clock, bindings: Bindings::default() };
+    let mut world = World { engine, clock, bindings: Bindings::default(), callers: case.callers };
     for (index, step) in case.steps.iter().enumerate() {
         run_step(&mut world, dialect_name, step).map_err(|problem| format!("step {}: {problem}", index + 1))?;
     }
@@ -208,13 +264,20 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     }
     let name = step.dialect.as_deref().unwrap_or(dialect_name);
     let dialect = dialect(name).ok_or_else(|| format!("there is no dialect {name}"))?;
-    let caller = caller(step.r#as.as_ref())?;
+    for (name, caller) in world.callers(step.r#as.as_ref())? {
+        ask(world, dialect, step, &caller).map_err(|problem| format!("{name}{problem}"))?;
+    }
+    Ok(())
+}
+
+/// One step that somebody takes through a dialect.
+fn ask(world: &mut World, dialect: &Dialect, step: &Step, caller: &Caller) -> Result<(), String> {
     if let Some(uri) = &step.read {
-        return read(world, dialect, &caller, step, uri);
+        return read(world, dialect, caller, step, uri);
     }
     if let Some(completion) = &step.complete {
         let resources = dialect.resources.as_ref().ok_or("the dialect has no resources")?;
-        let context = Context { engine: &world.engine, caller: &caller };
+        let context = Context { engine: &world.engine, caller };
         let values = (resources.complete)(context, &completion.uri, &completion.argument, &completion.prefix)
             .map_err(|error| error.message)?;
         let values = serde_json::to_value(values).map_err(|error| error.to_string())?;
@@ -228,9 +291,14 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     let tool = dialect.tool(name).ok_or_else(|| format!("there is no tool {name}"))?;
     let arguments = world.bindings.fill(&Value::Object(step.with.clone()))?;
     let Value::Object(arguments) = arguments else { return Err("arguments are no object".to_owned()) };
-    let outcome = dialect.call(tool, Context { engine: &world.engine, caller: &caller }, arguments);
+    let outcome = dialect.call(tool, Context { engine: &world.engine, caller }, arguments);
     match (&step.fails, outcome) {
-        (None, Ok(reply)) => check_reply(world, step, &reply),
+        (None, Ok(reply)) => {
+            // Clients hold it against the schema, too.
+            jsonschema::validate(&tool.output_schema(), &reply.structured)
+                .map_err(|error| format!("{name} gave what its schema does not allow: {error}"))?;
+            check_reply(world, step, &reply)
+        }
         (None, Err(error)) => Err(format!("{name} failed: {}: {}", error.code, error.message)),
         (Some(_), Ok(reply)) => Err(format!("{name} should fail, but gave {}", reply.structured)),
         (Some(failure), Err(error)) => {
@@ -239,6 +307,12 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
             }
             if let Some(expected) = &step.gives {
                 world.bindings.check(expected, &dialect.failure(&error).structured, "gives")?;
+            }
+            if let Some(expected) = &failure.text {
+                let expected = world.bindings.fill_text(expected)?;
+                if expected != error.message {
+                    return Err(format!("expected the failure\n{expected}\ngot\n{}", error.message));
+                }
             }
             has(&world.bindings, &failure.says, &error.message)
         }
@@ -325,10 +399,13 @@ fn has(bindings: &Bindings, parts: &[String], text: &str) -> Result<(), String> 
     Ok(())
 }
 
-fn caller(who: Option<&Who>) -> Result<Caller, String> {
-    let Some(who) = who else { return Ok(Caller::local()) };
+fn caller(who: &Who) -> Result<Caller, String> {
     let scope = |name: &String| Scope::from_name(name).ok_or_else(|| format!("there is no scope {name}"));
     let scopes: Vec<Scope> = who.scopes.iter().map(scope).collect::<Result<_, _>>()?;
-    let principal = Principal { subject: who.subject.clone(), scopes: Scopes::of(&scopes) };
-    Ok(Caller { space: Space::default(), principal })
+    if who.anonymous && who.subject.is_some() {
+        return Err("whoever has a subject is not anonymous".to_owned());
+    }
+    let space = who.space.as_ref().map_or(Ok(Space::default()), |name| Space::parse("space", name));
+    let principal = Principal { subject: who.subject.clone(), actor: who.actor.clone(), scopes: Scopes::of(&scopes) };
+    Ok(Caller::new(space.map_err(|error| error.message)?, principal))
 }

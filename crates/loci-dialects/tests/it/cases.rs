@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use loci_core::Store;
+use loci_dialects::DIALECTS;
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::NaiveStore;
 
@@ -58,4 +59,19 @@ fn cases_on_sqlite() {
         let store = SqliteStore::open(folder.path(), loci_store_sqlite::Options::default()).unwrap();
         (Arc::new(store), Some(folder))
     });
+}
+
+/// Of a tool that is new, somebody has to say what it does with what is another's.
+#[test]
+fn every_tool_is_tried_on_what_is_anothers() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/cross/access_private.yaml");
+    for caller in ["bob", "nobody"] {
+        let tried = case::tools_called_by(caller, &path);
+        for dialect in DIALECTS {
+            for tool in dialect.tools {
+                let name = (dialect.name.to_owned(), tool.name.to_owned());
+                assert!(tried.contains(&name), "in {} {caller} does not call {name:?}", path.display());
+            }
+        }
+    }
 }

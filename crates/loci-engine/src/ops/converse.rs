@@ -1,8 +1,8 @@
 //! Storing what was said in a conversation.
 
 use loci_core::{
-    Access, Batch, Caller, Change, Delivery, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage,
-    Place, Result, Thread, Tier, Timestamp, Visibility, limits,
+    Batch, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Place, Result,
+    Thread, Tier, Timestamp, limits,
 };
 
 use crate::ops::remember::distinct;
@@ -101,7 +101,7 @@ impl Engine {
         let mut said: Vec<Said> =
             messages.into_iter().map(|message| self.said(caller, &thread, message, mint, now)).collect();
         let pending = self.embed_said(&mut said);
-        let unwiped = Change::NotWiped { owner: owner.to_owned(), since };
+        let unwiped = Change::NotWiped { owner: owner.to_owned(), origin: caller.origin.to_owned(), since };
 
         let _exclusive = self.locks.lock(&(&caller.space, owner, &thread));
         let mut begin = self.store.thread_end(&caller.space, owner, &thread)?;
@@ -143,32 +143,18 @@ impl Engine {
         let is_candidate = role == Role::Human && content.chars().count() > SHORT_CHARACTERS_MAX;
         let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
         let memory = Memory {
-            space: caller.space.clone(),
-            id: mint(),
-            content,
             place: Place {
                 collection: Some(thread.to_owned()).filter(|thread| thread != GLOBAL),
                 section: "message".to_owned(),
             },
-            kind: role.name().to_owned(),
-            summary: None,
             tags,
             weight: INITIAL_WEIGHT,
             tier: Tier::ShortTerm,
-            thread: None,
-            source: None,
-            enrichment: None,
-            links: Vec::new(),
-            access: Access::default(),
-            delivery: Delivery::OnDemand,
+            origin: caller.origin.to_owned(),
             owner: caller.principal.subject.clone(),
-            visibility: Visibility::Private,
-            supersedes: None,
-            superseded_by: None,
+            actor: caller.principal.actor.clone(),
             expires_at: Some(now.plus_seconds(ttl_seconds)),
-            created_at: now,
-            updated_at: now,
-            revision: 1,
+            ..Memory::new(caller.space.clone(), mint(), content, role.name(), now)
         };
         Said { memory, candidate: is_candidate.then(mint), passages }
     }

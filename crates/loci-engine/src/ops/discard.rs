@@ -1,6 +1,6 @@
 //! Deleting one's own memories so that they can still be brought back by hand for a while.
 
-use loci_core::{Caller, CollectionFilter, Error, ErrorCode, Filter, MemoryId, Result, Timestamp};
+use loci_core::{Caller, CollectionFilter, Error, ErrorCode, Filter, MemoryId, OwnerFilter, Result, Tier, Timestamp};
 
 use crate::{Engine, check};
 
@@ -21,8 +21,9 @@ pub struct Discard {
 }
 
 impl Engine {
-    /// Softly deletes memories that belong to the caller, of either tier; returns how many. With a
-    /// message goes the long-term memory that was made from it while that awaits enrichment.
+    /// Softly deletes memories that belong to the caller, messages and what is kept for good, but for what
+    /// is kept apart; returns how many. Whoever merely claims a name has what came in through the same tool
+    /// set. With a message goes the long-term memory that was made from it while that awaits enrichment.
     ///
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope
@@ -63,8 +64,9 @@ impl Engine {
             return Err(Error::new(ErrorCode::InvalidArgument, message));
         }
         Ok(Filter {
-            owner: Some(owner),
-            tier: None,
+            owner: OwnerFilter::Only(owner),
+            origin: caller.is_claimed.then(|| caller.origin.to_owned()),
+            tiers: Tier::OF_CONVERSATIONS.to_vec(),
             tags: tags.clone(),
             created_from: *created_from,
             created_until: *created_until,

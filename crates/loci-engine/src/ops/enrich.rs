@@ -6,7 +6,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use loci_core::{
     Batch, Change, Enrichment, EnrichmentStatus, Error, ErrorCode, Expect, Filter, Job, JobOutcome, Link, Memory,
-    MemoryId, Passage, QueryVector, Reader, Relation, Result, Superseded, Tier, Vector, limits,
+    MemoryId, OwnerFilter, Passage, QueryVector, Reader, Relation, Result, Superseded, Tier, Vector, limits,
 };
 use loci_search::analysis::term_counts;
 use uuid::Uuid;
@@ -179,7 +179,7 @@ impl Engine {
     /// `unavailable` if the store or the model does not answer; another one if the model refuses the
     /// text.
     fn read(&self, memory: &Memory) -> Result<Reading> {
-        let mut passages = Engine::passages(&memory.content, &memory.tags, memory.updated_at);
+        let mut passages = Engine::passages(&memory.content, &memory.metadata(), memory.updated_at);
         let vectors = self.vectors_of(memory, &mut passages)?;
         let enrichment = self.judge(&memory.content);
         let known: HashSet<&str> =
@@ -187,7 +187,7 @@ impl Engine {
         let terms = term_counts([enrichment.summary.as_str()]);
         let has_new_terms = terms.iter().any(|(term, _)| !known.contains(term.as_str()));
         if has_new_terms {
-            let beside: Vec<String> = memory.tags.iter().chain([&enrichment.summary]).cloned().collect();
+            let beside: Vec<String> = memory.metadata().into_iter().chain([enrichment.summary.clone()]).collect();
             for (passage, with_summary) in
                 passages.iter_mut().zip(Engine::passages(&memory.content, &beside, memory.updated_at))
             {
@@ -271,10 +271,11 @@ impl Engine {
 
     fn ties(&self, memory: &Memory, vectors: &[QueryVector]) -> Result<Ties> {
         let Some(owner) = &memory.owner else { return Ok(Ties::default()) };
-        let reader = Reader { subject: Some(owner.clone()), everything: false };
+        // Whoever merely claims the owner's name must not fish for what came in through other tool sets.
+        let reader = Reader { own_origin: Some(memory.origin.clone()), ..Reader::of(Some(owner)) };
         let filter = Filter {
-            owner: Some(owner.clone()),
-            tier: Some(Tier::LongTerm),
+            owner: OwnerFilter::Only(owner.clone()),
+            tiers: vec![Tier::LongTerm],
             created_until: Some(memory.created_at),
             superseded: Superseded::Hide,
             ..Filter::of(memory.space.clone(), reader, self.now())

@@ -103,10 +103,11 @@ impl Engine {
         for import in imports {
             let memory = Box::new(self.imported(caller, import));
             owners.extend(memory.owner.clone());
-            let passages = Some(Engine::passages(&memory.content, &memory.tags, memory.updated_at));
+            let passages = Some(Engine::passages(&memory.content, &memory.metadata(), memory.updated_at));
             puts.push(Change::Put { memory, passages, expect: Expect::Absent });
         }
-        let unwiped = owners.into_iter().map(|owner| Change::NotWiped { owner, since });
+        let unwiped =
+            owners.into_iter().map(|owner| Change::NotWiped { owner, origin: caller.origin.to_owned(), since });
         self.store.commit(Batch { space: caller.space.clone(), changes: unwiped.chain(puts).collect() })
     }
 

@@ -36,7 +36,7 @@ impl Engine {
         filter.delivery = request.delivery;
         let limit = request.limit.clamp(1, limits::LIST_RESULTS_MAX);
         let memories = self.store.list(&filter, Page { offset: request.offset, limit })?;
-        reply_size(memories.iter().map(|memory| memory.content.len()).sum(), memories.len())?;
+        reply_size(memories.iter().map(Memory::text_bytes).sum())?;
         Ok(memories)
     }
 }

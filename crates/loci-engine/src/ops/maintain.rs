@@ -203,7 +203,7 @@ struct Text {
 
 impl Text {
     fn of(memory: Memory) -> Self {
-        Text { passages: Engine::passages(&memory.content, &memory.tags, memory.updated_at), memory }
+        Text { passages: Engine::passages(&memory.content, &memory.metadata(), memory.updated_at), memory }
     }
 
     fn is_complete(&self) -> bool {
@@ -219,7 +219,7 @@ impl Text {
     /// finds it, as it did before.
     fn anew(&self) -> Change {
         let Text { memory, passages } = self;
-        let (mut passages, mut metadata) = (passages.clone(), memory.tags.clone());
+        let (mut passages, mut metadata) = (passages.clone(), memory.metadata());
         if memory.enrichment == Some(EnrichmentStatus::Completed) {
             metadata.extend(memory.summary.clone());
             let with_summary = Engine::passages(&memory.content, &metadata, memory.updated_at);

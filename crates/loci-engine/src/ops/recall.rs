@@ -26,13 +26,15 @@ const QUOTING_CANDIDATES_MAX: usize = 3_200;
 const QUOTING_BYTES_MAX: usize = 64 << 20;
 /// Texts that are read at a time.
 const QUOTING_READ: usize = 64;
+/// Results that are read at a time, before it is known how large they are.
+const HITS_READ: usize = 16;
 
 /// A question.
 pub struct Recall<'a> {
     /// The question, in natural language.
     pub query: &'a str,
-    /// Only memories of this tier; of both, if none.
-    pub tier: Option<Tier>,
+    /// Only memories of these tiers; of all, if empty.
+    pub tiers: Vec<Tier>,
     /// Where to look.
     pub collections: CollectionFilter,
     /// Only these sections; all, if empty.
@@ -46,6 +48,22 @@ pub struct Recall<'a> {
     pub ranking: &'a dyn Fn(&Signals) -> f64,
     /// Whether returning a memory counts as an access, and the ranking sees how many there were.
     pub counts_access: bool,
+}
+
+impl<'a> Recall<'a> {
+    /// A question to all long-term memories.
+    pub fn new(query: &'a str, limit: usize, ranking: &'a dyn Fn(&Signals) -> f64) -> Self {
+        Recall {
+            query,
+            tiers: vec![Tier::LongTerm],
+            collections: CollectionFilter::Any,
+            sections: Vec::new(),
+            tags: Vec::new(),
+            limit,
+            ranking,
+            counts_access: false,
+        }
+    }
 }
 
 /// What a ranking can use of a candidate.
@@ -150,7 +168,7 @@ impl Engine {
     pub fn recall(&self, caller: &Caller, request: &Recall<'_>) -> Result<Recalled> {
         check::query("query", request.query)?;
         let mut filter = self.filter(caller, request.collections.clone());
-        filter.tier = request.tier;
+        filter.tiers.clone_from(&request.tiers);
         filter.sections.clone_from(&request.sections);
         check::tags("tags", &request.tags)?;
         filter.tags.clone_from(&request.tags);
@@ -250,7 +268,7 @@ impl Engine {
             for ids in new.chunks(QUOTING_READ) {
                 if bytes < QUOTING_BYTES_MAX {
                     for memory in self.store.get_all(filter, ids)? {
-                        bytes += memory.content.len();
+                        bytes += memory.text_bytes();
                         if holds_all(&memory, query) {
                             holders.insert(memory.id);
                         }
@@ -314,17 +332,19 @@ impl Engine {
     fn hits(&self, filter: &Filter, ranked: Vec<Ranked<'_>>, limit: usize) -> Result<Vec<Hit>> {
         let mut hits: Vec<Hit> = Vec::with_capacity(limit);
         let mut ranked = ranked.into_iter().peekable();
+        let mut bytes = 0;
         while hits.len() < limit && ranked.peek().is_some() {
-            let next: Vec<_> = ranked.by_ref().take(limit - hits.len()).collect();
+            let next: Vec<_> = ranked.by_ref().take((limit - hits.len()).min(HITS_READ)).collect();
             let ids: Vec<MemoryId> = next.iter().map(|(_, _, candidate)| candidate.id.clone()).collect();
             let mut memories = self.store.get_all(filter, &ids)?.into_iter().peekable();
             for (score, signals, candidate) in next {
                 if let Some(memory) = memories.next_if(|memory| memory.id == candidate.id) {
+                    bytes += memory.text_bytes();
                     hits.push(Hit { memory, score, signals });
                 }
             }
+            reply_size(bytes)?;
         }
-        reply_size(hits.iter().map(|hit| hit.memory.content.len()).sum(), hits.len())?;
         Ok(hits)
     }
 
@@ -346,7 +366,8 @@ impl Engine {
 
 /// Whether the memory holds all that the query quotes.
 fn holds_all(memory: &Memory, query: &Query) -> bool {
-    let texts = || std::iter::once(&memory.content).chain(&memory.summary).chain(&memory.tags);
+    let metadata = memory.metadata();
+    let texts = || std::iter::once(&memory.content).chain(&memory.summary).chain(&metadata);
     query.phrases.iter().all(|phrase| texts().any(|text| phrase.is_in(text)))
 }
 
@@ -418,13 +439,13 @@ fn drop_pairs(ranked: &mut Vec<Ranked<'_>>) {
 }
 
 /// Refuses a reply that no client could take.
-pub(crate) fn reply_size(bytes: usize, records: usize) -> Result<()> {
+pub(crate) fn reply_size(bytes: usize) -> Result<()> {
     let bytes_max = limits::REPLY_CONTENT_BYTES_MAX;
     if bytes <= bytes_max {
         return Ok(());
     }
     let message = format!(
-        "the {records} results hold {bytes} bytes of text, more than a reply carries ({bytes_max}); ask for fewer with `limit`"
+        "the results hold {bytes} bytes of text or more, and a reply carries {bytes_max}; ask for fewer at a time"
     );
     Err(Error::new(ErrorCode::TooLarge, message))
 }

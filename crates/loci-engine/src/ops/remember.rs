@@ -1,9 +1,9 @@
 //! Storing a memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use loci_core::{
-    Access, Batch, Caller, CandidateQuery, Change, CollectionFilter, Delivery, Error, ErrorCode, Expect, Filter,
+    Batch, Caller, CandidateQuery, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect, Filter,
     Memory, MemoryId, Passage, Place, QueryVector, Result, Scope, Superseded, Tier, Timestamp, Visibility,
 };
 use uuid::Uuid;
@@ -27,8 +27,16 @@ pub struct Remember {
     pub section: Option<String>,
     /// What it is.
     pub kind: String,
+    /// Its gist, if the writer says one.
+    pub summary: Option<String>,
     /// Labels; repeated ones count once.
     pub tags: Vec<String>,
+    /// What it rests on.
+    pub citations: Vec<Citation>,
+    /// What else the writer says of it, by name.
+    pub attributes: BTreeMap<String, String>,
+    /// Whether everyone who may read it is shown it, or those alone who ask for it.
+    pub tier: Tier,
     /// Confidence or priority, 0 to 1.
     pub weight: f64,
     /// Whether every session start reads it.
@@ -41,6 +49,29 @@ pub struct Remember {
     pub supersedes: Option<MemoryId>,
     /// Which existing memories to compare it with, before it is stored.
     pub similar: Option<SimilarQuery>,
+}
+
+impl Remember {
+    /// A private long-term memory with nothing but its text and its kind.
+    pub fn new(content: impl Into<String>, kind: impl Into<String>) -> Self {
+        Remember {
+            content: content.into(),
+            collection: None,
+            section: None,
+            kind: kind.into(),
+            summary: None,
+            tags: Vec::new(),
+            citations: Vec::new(),
+            attributes: BTreeMap::new(),
+            tier: Tier::LongTerm,
+            weight: 1.0,
+            delivery: Delivery::OnDemand,
+            visibility: Visibility::Private,
+            ttl_seconds: None,
+            supersedes: None,
+            similar: None,
+        }
+    }
 }
 
 /// Which existing memories to compare a new one with.
@@ -100,7 +131,7 @@ impl Engine {
         }
         let similar = request.similar.take();
         let memory = new_memory(caller, request, self.now());
-        let mut passages = Engine::passages(&memory.content, &memory.tags, memory.updated_at);
+        let mut passages = Engine::passages(&memory.content, &memory.metadata(), memory.updated_at);
         let (embedding, vectors) = self.embed_at_once(&memory.content, &mut passages);
         // What a caller may not search, it may not fish for by storing something similar.
         let query = similar.filter(|_| caller.principal.scopes.allow(Scope::Read));
@@ -115,7 +146,7 @@ impl Engine {
 
     fn commit_new(&self, caller: &Caller, memory: &Memory, passages: Vec<Passage>, since: u64) -> Result<()> {
         let mut new = Vec::with_capacity(2);
-        new.extend(memory.owner.clone().map(|owner| Change::NotWiped { owner, since }));
+        new.extend(not_wiped(memory, since));
         let (memory, expect) = (Box::new(memory.clone()), Expect::Absent);
         let supersedes = memory.supersedes.clone();
         new.push(Change::Put { memory, passages: Some(passages), expect });
@@ -214,34 +245,34 @@ impl Engine {
 
 /// The memory that the request makes, with a new id.
 pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> Memory {
+    let id = MemoryId::new(Uuid::now_v7().to_string());
+    let memory = Memory::new(caller.space.clone(), id, request.content, request.kind, now);
     Memory {
-        space: caller.space.clone(),
-        id: MemoryId::new(Uuid::now_v7().to_string()),
         place: Place {
             collection: request.collection,
-            section: request.section.unwrap_or_else(|| request.kind.clone()),
+            section: request.section.unwrap_or_else(|| memory.kind.clone()),
         },
-        content: request.content,
-        kind: request.kind,
-        summary: None,
+        summary: request.summary,
         tags: distinct(request.tags),
-        tier: Tier::LongTerm,
-        thread: None,
-        source: None,
-        enrichment: None,
-        links: Vec::new(),
-        access: Access::default(),
+        citations: request.citations,
+        attributes: request.attributes,
+        tier: request.tier,
         weight: request.weight,
         delivery: request.delivery,
+        origin: caller.origin.to_owned(),
         owner: caller.principal.subject.clone(),
+        actor: caller.principal.actor.clone(),
         visibility: request.visibility,
         supersedes: request.supersedes,
-        superseded_by: None,
         expires_at: request.ttl_seconds.map(|seconds| now.plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX))),
-        created_at: now,
-        updated_at: now,
-        revision: 1,
+        ..memory
     }
+}
+
+/// What a write of this memory relies on: that its owner's data was not wiped meanwhile.
+pub(crate) fn not_wiped(memory: &Memory, since: u64) -> Option<Change> {
+    let origin = memory.origin.clone();
+    memory.owner.clone().map(|owner| Change::NotWiped { owner, origin, since })
 }
 
 /// The tags in their order, each once.
@@ -256,11 +287,16 @@ pub(crate) fn distinct(tags: Vec<String>) -> Vec<String> {
 }
 
 pub(crate) fn check_request(request: &Remember) -> Result<()> {
-    check::content("content", &request.content)?;
+    check::cited_content("content", &request.content, &request.citations)?;
     if let Some(collection) = &request.collection {
         check::name("collection", collection)?;
     }
     check::tags("tags", &request.tags)?;
+    check::citations("citations", &request.citations)?;
+    let said = request.attributes.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, text) in said.chain(request.summary.iter().map(|summary| ("summary", summary))) {
+        check::reference(name, text)?;
+    }
     if !(0.0..=1.0).contains(&request.weight) {
         return Err(Error::invalid("weight", "must be from 0 to 1"));
     }

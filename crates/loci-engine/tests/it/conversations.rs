@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::thread;
 
-use loci_core::{EnrichmentStatus, JobStore, Link, Store, Thread};
+use loci_core::{EnrichmentStatus, JobStore, Store, Thread};
 use loci_engine::Policy;
 
 use super::*;
@@ -26,29 +26,14 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
 
     let first = store.get(&ann.space, &said.ids[0]).unwrap().unwrap();
     let expected = Memory {
-        space: ann.space.clone(),
-        id: said.ids[0].clone(),
-        content: LONG.to_owned(),
         place: Place { collection: Some("c1".to_owned()), section: "message".to_owned() },
-        kind: "human".to_owned(),
-        summary: None,
         tags: vec!["family".to_owned(), "travel".to_owned()],
-        weight: 0.5,
         tier: Tier::ShortTerm,
         thread: Some(Thread { name: "c1".to_owned(), position: 0 }),
-        source: None,
-        enrichment: None,
-        links: Vec::<Link>::new(),
-        access: Access::default(),
-        delivery: Delivery::OnDemand,
+        origin: ann.origin.to_owned(),
         owner: Some("ann".to_owned()),
-        visibility: Visibility::Private,
-        supersedes: None,
-        superseded_by: None,
         expires_at: Some(now.plus_seconds(86_400)),
-        created_at: now,
-        updated_at: now,
-        revision: 1,
+        ..Memory::new(ann.space.clone(), said.ids[0].clone(), LONG, "human", now)
     };
     assert_eq!(first, expected);
     let second = store.get(&ann.space, &said.ids[1]).unwrap().unwrap();
@@ -126,7 +111,7 @@ fn what_is_out_of_its_limits_stores_nothing() {
         ("c1", vec![good(), human(" ")], ErrorCode::InvalidArgument, "`messages.1.content` "),
         ("c1", vec![human("a\0b")], ErrorCode::InvalidArgument, "`messages.0.content` "),
         ("c1", vec![human(&too_long)], ErrorCode::TooLarge, "`messages.0.content` "),
-        ("c1", vec![good(), tagged(&[""])], ErrorCode::InvalidArgument, "`messages.1.tags` "),
+        ("c1", vec![good(), tagged(&[""])], ErrorCode::InvalidArgument, "`messages.1.tags.0` "),
         ("c1", vec![tagged(&["t"; limits::TAGS_MAX + 1])], ErrorCode::InvalidArgument, "`messages.0.tags` "),
     ];
     for (thread, messages, code, beginning) in rows {
@@ -146,7 +131,7 @@ fn messages_expire_and_what_was_made_from_them_does_not() {
     let engine = engine.with_policy(Policy { message_ttl_seconds: 60, ..Policy::default() });
     let ann = caller("ann", &WRITER);
     let said = say(&engine, &ann, "c1", vec![human(LONG)]).unwrap();
-    let both = || engine.recall(&ann, &Recall { tier: Some(Tier::ShortTerm), ..question("sister") }).unwrap().hits;
+    let both = || engine.recall(&ann, &Recall { tiers: vec![Tier::ShortTerm], ..question("sister") }).unwrap().hits;
     clock.advance(59);
     assert_eq!(both().len(), 1);
     assert_eq!(both()[0].memory.id, said.ids[0]);
@@ -165,7 +150,7 @@ fn messages_are_absent_where_nobody_asks_for_them() {
     for error in [
         engine.show(&ann, &id).unwrap_err(),
         engine.forget(&ann, &id).unwrap_err(),
-        engine.update(&ann, &id, "something else").unwrap_err(),
+        engine.update(&ann, &id, "something else", None).unwrap_err(),
         engine.remember(&ann, Remember { supersedes: Some(id.clone()), ..fact("x", Visibility::Common) }).unwrap_err(),
     ] {
         assert_eq!(error.code, ErrorCode::NotFound);

@@ -345,7 +345,7 @@ fn a_text_that_changes_meanwhile_is_read_again() {
         if method == "candidates" {
             let time = times.fetch_add(1, Ordering::SeqCst);
             if time < 10 {
-                engine.update(&ann, &memory, &format!("We decided to drink coffee {time} times")).unwrap();
+                engine.update(&ann, &memory, &format!("We decided to drink coffee {time} times"), None).unwrap();
             }
         }
         Ok(())
@@ -427,7 +427,7 @@ fn a_wipe_of_a_memory_in_work_leaves_nothing() {
         let (inner, ann, wiped) = (shop.store.inner.clone(), shop.ann.clone(), AtomicBool::new(false));
         shop.store.before(move |method| {
             if method == step && !wiped.swap(true, Ordering::SeqCst) {
-                assert_eq!(inner.wipe(&ann.space, "ann", Timestamp::MIN).unwrap().memories, 2);
+                assert_eq!(inner.wipe(&ann.space, "ann", None, Timestamp::MIN).unwrap().memories, 2);
             }
             Ok(())
         });

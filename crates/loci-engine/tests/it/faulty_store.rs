@@ -46,6 +46,7 @@ impl Store for FaultyStore {
         commit(batch: Batch) -> ();
         get_all(filter: &Filter, ids: &[MemoryId]) -> Vec<Memory>;
         list(filter: &Filter, page: Page) -> Vec<Memory>;
+        revisions(filter: &Filter, limit: usize) -> Vec<(MemoryId, u64)>;
         tally(filter: &Filter) -> Vec<Tally>;
         candidates(query: &CandidateQuery<'_>) -> Candidates;
         vectors(space: &Space, id: &MemoryId, model: &ModelId) -> Vec<Vector>;
@@ -56,7 +57,7 @@ impl Store for FaultyStore {
         accesses(space: &Space, ids: &[MemoryId]) -> Vec<u64>;
         touch(touches: &[Touch]) -> ();
         census(space: &Space, owner: &str, now: Timestamp) -> Vec<CensusRow>;
-        wipe(space: &Space, owner: &str, now: Timestamp) -> Wiped;
+        wipe(space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Wiped;
         lease(name: &str, holder: &str, now: Timestamp, until: Timestamp) -> bool;
         needs_sweep(sweep: &Sweep) -> bool;
         sweep(sweep: &Sweep, limit: usize) -> usize;

@@ -10,6 +10,7 @@ mod enrichment;
 mod faulty_store;
 mod imports;
 mod maintenance;
+mod ownership;
 mod quoting;
 mod recalls;
 mod users;
@@ -18,8 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use loci_core::{
-    Access, AuditEntry, Caller, CollectionFilter, Delivery, Embedder, Error, ErrorCode, Memory, MemoryId, ModelId,
-    Place, Principal, Result, Scope, Scopes, Space, Tier, Timestamp, Visibility, limits,
+    AuditEntry, Caller, CollectionFilter, Embedder, Error, ErrorCode, Memory, MemoryId, ModelId, Place, Principal,
+    Result, Scope, Scopes, Space, Tier, Timestamp, Visibility, limits,
 };
 use loci_engine::{
     Conversation, Conversed, Embedding, Engine, List, Message, Recall, Remember, Role, SearchMode, Signals,
@@ -56,7 +57,7 @@ fn engine() -> Engine {
 
 /// A caller without a subject.
 fn anonymous() -> Caller {
-    Caller { space: Space::default(), principal: Principal::anonymous() }
+    Caller::new(Space::default(), Principal::anonymous())
 }
 
 /// An id that nobody has in this process.
@@ -89,37 +90,15 @@ fn listed(engine: &Engine, caller: &Caller) -> Vec<Memory> {
 }
 
 fn caller(subject: &str, scopes: &[Scope]) -> Caller {
-    let principal = Principal { subject: Some(subject.to_owned()), scopes: Scopes::of(scopes) };
-    Caller { space: Space::default(), principal }
+    Caller::new(Space::default(), Principal::new(subject, Scopes::of(scopes)))
 }
 
 fn fact(content: &str, visibility: Visibility) -> Remember {
-    Remember {
-        content: content.to_owned(),
-        collection: None,
-        section: None,
-        kind: "fact".to_owned(),
-        tags: Vec::new(),
-        weight: 1.0,
-        delivery: Delivery::OnDemand,
-        visibility,
-        ttl_seconds: None,
-        supersedes: None,
-        similar: None,
-    }
+    Remember { visibility, ..Remember::new(content, "fact") }
 }
 
 fn question(query: &str) -> Recall<'_> {
-    Recall {
-        query,
-        tier: Some(Tier::LongTerm),
-        collections: CollectionFilter::Any,
-        sections: Vec::new(),
-        tags: Vec::new(),
-        limit: 10,
-        ranking: &|signals| signals.relevance,
-        counts_access: false,
-    }
+    Recall::new(query, 10, &|signals| signals.relevance)
 }
 
 fn found(engine: &Engine, caller: &Caller, query: &str) -> Vec<MemoryId> {
@@ -135,7 +114,7 @@ fn a_private_memory_is_absent_to_everyone_else() {
     for error in [
         engine.show(&bob, &id).unwrap_err(),
         engine.forget(&bob, &id).unwrap_err(),
-        engine.update(&bob, &id, "bob was here").unwrap_err(),
+        engine.update(&bob, &id, "bob was here", None).unwrap_err(),
         engine.remember(&bob, Remember { supersedes: Some(id.clone()), ..fact("x", Visibility::Common) }).unwrap_err(),
     ] {
         assert_eq!(error.code, ErrorCode::NotFound);
@@ -187,7 +166,9 @@ fn concurrent_changes_of_one_memory_are_all_made() {
     let writers: Vec<_> = (0..WRITERS)
         .map(|number| {
             let (engine, ann, id) = (engine.clone(), ann.clone(), id.clone());
-            std::thread::spawn(move || engine.update(&ann, &id, &format!("counts to {number}")).unwrap().0.revision)
+            std::thread::spawn(move || {
+                engine.update(&ann, &id, &format!("counts to {number}"), None).unwrap().0.revision
+            })
         })
         .collect();
     let mut revisions: Vec<u64> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
@@ -303,6 +284,6 @@ fn a_reply_beyond_its_limit_is_refused_whole() {
     }
     let error = engine.list(&local, everything(fitting + 1)).unwrap_err();
     assert_eq!(error.code, ErrorCode::TooLarge);
-    assert!(error.message.contains("limit"));
+    assert!(error.message.contains("ask for fewer"));
     assert_eq!(engine.list(&local, everything(fitting)).unwrap().len(), fitting);
 }

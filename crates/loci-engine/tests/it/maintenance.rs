@@ -279,7 +279,7 @@ fn messages_are_embedded_in_the_background_too() {
     assert!(said.pending.is_some());
     embedder.is_away.store(false, Ordering::SeqCst);
     assert_eq!(rounds(|| engine.embed_pending()), [1]);
-    let recall = Recall { tier: Some(Tier::ShortTerm), ..question("kettle") };
+    let recall = Recall { tiers: vec![Tier::ShortTerm], ..question("kettle") };
     assert!(engine.recall(&ann, &recall).unwrap().hits[0].signals.cosine.is_some());
 }
 
@@ -343,11 +343,11 @@ fn a_slow_update_takes_no_memory_back_in_time() {
     store.before(move |method| {
         if method == "commit" && !was_faster.swap(true, Ordering::SeqCst) {
             clock.set(later);
-            fast.update(&Caller::local(), &id, "three")?;
+            fast.update(&Caller::local(), &id, "three", None)?;
         }
         Ok(())
     });
-    let (updated, _) = slow.update(&local, &memory.id, "two").unwrap();
+    let (updated, _) = slow.update(&local, &memory.id, "two", None).unwrap();
     assert_eq!((updated.content.as_str(), updated.updated_at), ("two", later));
     store.before(|_| Ok(()));
     assert_eq!(slow.show(&local, &memory.id).unwrap().updated_at, later);

@@ -60,7 +60,7 @@ fn pairs_of_messages_leave_room_for_others() {
             say(&engine, &ann, "c", vec![message(Role::Human, &format!("A {text}, number {number}"))]).unwrap();
         }
     }
-    let recall = Recall { tier: None, limit: 10, ..question("\"copper kettle\"") };
+    let recall = Recall { tiers: Tier::OF_CONVERSATIONS.to_vec(), limit: 10, ..question("\"copper kettle\"") };
     let hits = engine.recall(&ann, &recall).unwrap().hits;
     assert_eq!(hits.len(), 10);
     assert!(hits.iter().all(|hit| hit.memory.content.contains("copper kettle")));

@@ -13,19 +13,19 @@ fn of_a_message_and_what_was_made_from_it_the_better_one_stays() {
     let ann = caller("ann", &WRITER);
     let short_term = say(&engine, &ann, "c1", vec![message(Role::Human, LONG)]).unwrap().ids.remove(0);
     let long_term = listed(&engine, &ann)[0].id.clone();
-    let hits = |tier, ranking: &dyn Fn(&Signals) -> f64| -> Vec<MemoryId> {
-        let recall = Recall { tier, ranking, ..question("deploy") };
+    let hits = |tiers: &[Tier], ranking: &dyn Fn(&Signals) -> f64| -> Vec<MemoryId> {
+        let recall = Recall { tiers: tiers.to_vec(), ranking, ..question("deploy") };
         engine.recall(&ann, &recall).unwrap().hits.into_iter().map(|hit| hit.memory.id).collect()
     };
-    assert_eq!(hits(Some(Tier::ShortTerm), &|_| 1.0), std::slice::from_ref(&short_term));
-    assert_eq!(hits(Some(Tier::LongTerm), &|_| 1.0), std::slice::from_ref(&long_term));
+    assert_eq!(hits(&[Tier::ShortTerm], &|_| 1.0), std::slice::from_ref(&short_term));
+    assert_eq!(hits(&[Tier::LongTerm], &|_| 1.0), std::slice::from_ref(&long_term));
     // Equal scores: what was made from the message, although the message has the lower id.
     assert!(short_term < long_term);
-    assert_eq!(hits(None, &|_| 1.0), [long_term]);
+    assert_eq!(hits(&Tier::OF_CONVERSATIONS, &|_| 1.0), [long_term]);
     // The ranking cannot tell the two apart, so their turns decide.
     let turn = std::cell::Cell::new(0.0);
     let earlier_is_better = |_: &Signals| turn.replace(turn.get() - 1.0);
-    assert_eq!(hits(None, &earlier_is_better), [short_term]);
+    assert_eq!(hits(&Tier::OF_CONVERSATIONS, &earlier_is_better), [short_term]);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn pairs_leave_room_for_others() {
     for number in 0..MESSAGES {
         say(&engine, &ann, "c1", vec![message(Role::Human, &format!("{LONG}, number {number}"))]).unwrap();
     }
-    let recall = Recall { tier: None, limit: MESSAGES, ..question("deploy the service") };
+    let recall = Recall { tiers: Tier::OF_CONVERSATIONS.to_vec(), limit: MESSAGES, ..question("deploy the service") };
     let hits = engine.recall(&ann, &recall).unwrap().hits;
     let mut contents: Vec<String> = hits.into_iter().map(|hit| hit.memory.content).collect();
     contents.sort_unstable();

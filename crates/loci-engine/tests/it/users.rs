@@ -291,7 +291,7 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
             }
             match (counted.fetch_add(1, Ordering::SeqCst), is_wiped) {
                 (0, true) => other.wipe(&changing).map(drop),
-                (0, false) => other.update(&changing, &id, "and somebody did").map(drop),
+                (0, false) => other.update(&changing, &id, "and somebody did", None).map(drop),
                 (tries, _) if tries > 5 => Err(Error::internal("it goes on and on")),
                 _ => Ok(()),
             }
@@ -309,7 +309,7 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
 fn users_with_the_same_texts_have_nothing_in_common() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
-    let both = Recall { tier: None, counts_access: true, ..question(LONG) };
+    let both = Recall { tiers: Tier::OF_CONVERSATIONS.to_vec(), counts_access: true, ..question(LONG) };
     let said = say(&engine, &ann, "c1", vec![tagged("a")]).unwrap();
     engine.cache_answer(&ann, mint(), LONG, "ann's").unwrap();
     engine.decide(&ann, "theme", "ann's", None).unwrap();

@@ -2,37 +2,21 @@
 
 use std::sync::Arc;
 
-use loci_core::{AuditQuery, Scope, Scopes, Space, Timestamp, Token, TokenStore};
-use loci_server::{Authentication, HttpConfig, token_hash};
+use loci_core::limits::TOKEN_BYTES_MAX;
+use loci_core::{AuditQuery, Scope, Token, TokenStore};
+use loci_server::{Authentication, HttpConfig};
 use loci_testkit::{FixedClock, NaiveStore};
 use serde_json::json;
 
-use crate::support::{MODERN, Reply, Server, World, call, request, set_resource};
-
-const NOW: Timestamp = Timestamp::from_microseconds(1_000_000_000);
-
-fn token(id: &str, scopes: &[Scope]) -> Token {
-    Token {
-        id: id.to_owned(),
-        hash: token_hash(&format!("secret-of-{id}")),
-        space: Space::default(),
-        subject: id.to_owned(),
-        scopes: Scopes::of(scopes),
-        created_at: Timestamp::from_microseconds(0),
-        expires_at: None,
-        revoked_at: None,
-    }
-}
+use crate::support::{MODERN, NOW, Reply, Server, World, add_tokens, call, request, set_resource, token};
 
 fn tokens() -> (Arc<NaiveStore>, Authentication) {
     let store = Arc::new(NaiveStore::new());
-    store.add_token(&token("ann", &[Scope::Read, Scope::Write])).unwrap();
-    store.add_token(&token("reader", &[Scope::Read])).unwrap();
-    store.add_token(&token("writer", &[Scope::Write])).unwrap();
+    add_tokens(&store);
     store.add_token(&Token { expires_at: Some(NOW), ..token("late", &[Scope::Read]) }).unwrap();
     store.add_token(&Token { expires_at: Some(NOW.plus_seconds(1)), ..token("soon", &[Scope::Read]) }).unwrap();
     let clock = Arc::new(FixedClock::new(NOW));
-    (store.clone(), Authentication::Tokens { store, clock })
+    (store.clone(), Authentication::Bearer { tokens: store, verifier: None, clock })
 }
 
 async fn echo(server: &Server, authorization: &str) -> Reply {
@@ -53,10 +37,20 @@ async fn a_valid_token_says_who_calls() {
 }
 
 #[tokio::test]
+async fn resources_are_read_through_their_dialect() {
+    let (_, authentication) = tokens();
+    let server = Server::start(&World::new(), authentication).await;
+    let headers = [("authorization", "Bearer secret-of-reader")];
+    let reply = server.request(MODERN, &headers, "resources/read", json!({"uri": "test://note/origin"})).await.json();
+    assert_eq!(reply["result"]["contents"][0]["text"], "test");
+}
+
+#[tokio::test]
 async fn everything_else_is_401_with_a_challenge() {
     let (store, authentication) = tokens();
     store.revoke_token("ann", NOW).unwrap();
     let server = Server::start(&World::new(), authentication).await;
+    let too_long = format!("Bearer {}", "x".repeat(TOKEN_BYTES_MAX + 1));
     let invalid = [
         "Bearer secret-of-nobody",
         "Bearer secret-of-ann",
@@ -65,14 +59,21 @@ async fn everything_else_is_401_with_a_challenge() {
         "Bearer  ",
         "Basic c2VjcmV0LW9mLXJlYWRlcg==",
         "secret-of-reader",
+        &too_long,
     ];
     for authorization in invalid {
         let reply = echo(&server, authorization).await;
         assert_eq!(reply.status, 401, "{authorization}");
-        assert_eq!(reply.headers["www-authenticate"], "Bearer realm=\"loci\", error=\"invalid_token\"");
-        assert_eq!(reply.json()["error"]["code"], "unauthorized");
+        let body = reply.json();
+        let message = body["error"]["message"].as_str().unwrap();
+        let challenge = format!("Bearer realm=\"loci\", error=\"invalid_token\", error_description=\"{message}\"");
+        assert_eq!(reply.headers["www-authenticate"], challenge);
+        assert_eq!(body["error"]["code"], "unauthorized");
         assert!(!reply.body.contains("secret"));
     }
+    let one = ("authorization", "Bearer secret-of-reader");
+    let twice = server.post(&[one, one], request(1, "ping", json!({})).to_string().as_bytes()).await;
+    assert_eq!((twice.status, twice.body.contains("more than one Authorization header")), (401, true));
     let missing = server.post(&[], request(1, "ping", json!({})).to_string().as_bytes()).await;
     assert_eq!((missing.status, missing.headers["www-authenticate"].as_str()), (401, "Bearer realm=\"loci\""));
     let in_url = server.send("POST /mcp/test?access_token=secret-of-reader", &[], b"{}").await;
@@ -118,40 +119,14 @@ async fn a_revocation_ends_a_subscription_before_it_tells_more() {
 async fn an_expiry_ends_a_subscription() {
     let (store, _) = tokens();
     let clock = Arc::new(FixedClock::new(NOW));
-    let server = Server::start(&World::new(), Authentication::Tokens { store, clock: clock.clone() }).await;
+    let authentication = Authentication::Bearer { tokens: store, verifier: None, clock: clock.clone() };
+    let server = Server::start(&World::new(), authentication).await;
     let wanted = json!({"notifications": {"resourceSubscriptions": ["test://about"]}});
     let mut stream = server.listen(&[("authorization", "Bearer secret-of-soon")], wanted).await;
     assert_eq!(stream.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
     clock.set(NOW.plus_seconds(1));
     assert_eq!(stream.next().await.unwrap()["error"]["data"]["code"], "unauthorized");
     assert_eq!(stream.next().await, None);
-}
-
-#[tokio::test]
-async fn the_body_decides_what_is_called_and_not_a_header() {
-    let (_, authentication) = tokens();
-    let server = Server::start(&World::new(), authentication).await;
-    let body = request(1, "tools/call", call("forget", json!({}))).to_string();
-    for version in [Some("2025-11-25"), None] {
-        let mut headers =
-            vec![("authorization", "Bearer secret-of-reader"), ("mcp-method", "tools/call"), ("mcp-name", "echo")];
-        headers.extend(version.map(|version| ("mcp-protocol-version", version)));
-        let reply = server.post(&headers, body.as_bytes()).await.json();
-        assert_eq!(reply["result"]["isError"], true);
-        assert_eq!(reply["result"]["structuredContent"]["error"]["code"], "forbidden");
-    }
-    let modern = crate::support::modern(1, "tools/call", call("forget", json!({}))).to_string();
-    let headers = [
-        ("authorization", "Bearer secret-of-reader"),
-        ("mcp-protocol-version", MODERN),
-        ("mcp-method", "tools/call"),
-        ("mcp-name", "echo"),
-    ];
-    let reply = server.post(&headers, modern.as_bytes()).await;
-    assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!(-32020)));
-    let allowed = [("authorization", "Bearer secret-of-ann")];
-    let reply = server.request(MODERN, &allowed, "tools/call", call("forget", json!({}))).await;
-    assert_eq!(reply.json()["result"]["isError"], false);
 }
 
 #[tokio::test]
@@ -178,15 +153,6 @@ async fn an_argument_names_the_subject_of_the_token_or_the_call_is_denied_and_no
     let noted: Vec<_> =
         noted.iter().map(|(_, entry)| (entry.user.as_deref().unwrap(), entry.failure.is_some())).collect();
     assert_eq!(noted, [("ann", false), ("ann", true), ("cai", false)]);
-}
-
-#[tokio::test]
-async fn resources_need_the_scope_to_read() {
-    let (_, authentication) = tokens();
-    let server = Server::start(&World::new(), authentication).await;
-    let headers = [("authorization", "Bearer secret-of-writer")];
-    let reply = server.request(MODERN, &headers, "resources/read", json!({"uri": "test://about"})).await.json();
-    assert_eq!(reply["error"]["data"]["code"], "forbidden");
 }
 
 #[tokio::test]

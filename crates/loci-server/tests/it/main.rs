@@ -5,9 +5,17 @@
 mod access;
 mod bad_input;
 mod batches;
+mod cors;
 mod eras;
 mod held_replies;
+mod issuer;
+mod metadata;
+mod proxies;
+mod rate;
+mod refusals;
 mod replies;
+mod scopes;
 mod shutdown;
 mod subscriptions;
 mod support;
+mod tls;

@@ -51,6 +51,7 @@ pub(crate) struct StoredMemory<'a> {
     pub(crate) tags: Vec<String>,
     pub(crate) weight: f64,
     pub(crate) delivery: Delivery,
+    pub(crate) origin: &'a str,
     pub(crate) owner: Option<&'a str>,
     pub(crate) visibility: Visibility,
     pub(crate) supersedes: Option<&'a str>,
@@ -90,6 +91,7 @@ pub(crate) struct Index {
 #[derive(Debug, Clone, Copy)]
 struct Traits {
     space: Name,
+    origin: Name,
     owner: Option<Name>,
     collection: Option<Name>,
     section: Name,
@@ -148,6 +150,7 @@ impl Index {
         let owner = memory.owner.map(|owner| self.names.intern(owner));
         let traits = Traits {
             space,
+            origin: self.names.intern(memory.origin),
             owner,
             collection: memory.collection.map(|collection| self.names.intern(collection)),
             section: self.names.intern(memory.section),

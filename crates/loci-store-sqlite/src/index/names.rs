@@ -1,9 +1,11 @@
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// A number that stands for a name. Names of spaces, owners, places, tags and threads share one list.
+/// A number that stands for a name. Names of spaces, owners, origins, places, tags and threads share one list.
+/// It begins at 1, so that no name takes no more room than one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Name(u32);
+pub(super) struct Name(NonZeroU32);
 
 /// Names and their numbers. A name stays until the index is loaded anew: they are few, and small beside
 /// what bears them.
@@ -19,7 +21,7 @@ impl Names {
         if let Some(name) = self.numbers.get(text) {
             return *name;
         }
-        let name = Name(self.texts.len() as u32);
+        let name = Name(NonZeroU32::MIN.saturating_add(self.texts.len() as u32));
         let text: Arc<str> = text.into();
         self.texts.push(Arc::clone(&text));
         self.numbers.insert(text, name);
@@ -47,6 +49,6 @@ impl Names {
 
     /// The name with that number.
     pub(super) fn text(&self, name: Name) -> Option<Arc<str>> {
-        self.texts.get(name.0 as usize).cloned()
+        self.texts.get(name.0.get() as usize - 1).cloned()
     }
 }

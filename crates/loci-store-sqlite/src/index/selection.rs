@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use loci_core::{CollectionFilter, Delivery, Filter, Tier, Timestamp, Visibility};
+use loci_core::{CollectionFilter, Delivery, Filter, OwnerFilter, Tier, Timestamp, Visibility};
 
 use super::names::{Name, Names};
 use super::{END_OF_TIME, Record, Traits};
@@ -12,9 +12,14 @@ use super::{END_OF_TIME, Record, Traits};
 pub(super) struct Selection {
     space: Name,
     everything: bool,
+    shared: bool,
     subject: Option<Name>,
-    owner: Option<Name>,
-    tier: Option<Tier>,
+    /// None: what is the subject's counts as its own, whatever its origin.
+    own_origin: Option<Name>,
+    owners: Owners,
+    origin: Option<Name>,
+    /// A bit for each.
+    tiers: u8,
     /// When they were first stored; none: whenever.
     created: Option<RangeInclusive<Timestamp>>,
     collections: Collections,
@@ -22,6 +27,13 @@ pub(super) struct Selection {
     sections: Option<Vec<Name>>,
     tags: Vec<Name>,
     delivery: Option<Delivery>,
+}
+
+/// The filter on owners.
+#[derive(Debug)]
+enum Owners {
+    Any,
+    Only(Option<Name>),
 }
 
 /// The filter on collections. A name that nothing bears admits nothing.
@@ -45,19 +57,33 @@ impl Selection {
             CollectionFilter::Only(name) => Collections::Only(names.find(name)),
             CollectionFilter::GlobalAnd(name) => Collections::GlobalAnd(names.find(name)),
         };
-        let owner = match &filter.owner {
-            Some(owner) => Some(names.find(owner)?),
+        let owners = match &filter.owner {
+            OwnerFilter::Any => Owners::Any,
+            OwnerFilter::Only(owner) => Owners::Only(Some(names.find(owner)?)),
+            OwnerFilter::Nobody => Owners::Only(None),
+        };
+        let origin = match &filter.origin {
+            Some(origin) => Some(names.find(origin)?),
             None => None,
         };
+        let reader = &filter.reader;
+        let own_origin = reader.own_origin.as_deref().and_then(|origin| names.find(origin));
+        // Of an origin that nothing bears, nothing is anyone's own.
+        let owns_nothing = reader.own_origin.is_some() && own_origin.is_none();
+        let subject = reader.subject.as_deref().filter(|_| !owns_nothing);
+        let tiers = if filter.tiers.is_empty() { &Tier::ALL[..] } else { &filter.tiers };
         let created = (filter.created_from.is_some() || filter.created_until.is_some())
             .then(|| filter.created_from.unwrap_or(Timestamp::MIN)..=filter.created_until.unwrap_or(END_OF_TIME));
         let sections = filter.sections.iter().filter_map(|section| names.find(section)).collect();
         Some(Selection {
             space: names.find(filter.space.as_str())?,
-            everything: filter.reader.everything,
-            subject: filter.reader.subject.as_deref().and_then(|subject| names.find(subject)),
-            owner,
-            tier: filter.tier,
+            everything: reader.everything,
+            shared: reader.shared,
+            subject: subject.and_then(|subject| names.find(subject)),
+            own_origin,
+            owners,
+            origin,
+            tiers: tiers.iter().fold(0, |bits, tier| bits | bit(*tier)),
             created,
             collections,
             sections: (!filter.sections.is_empty()).then_some(sections),
@@ -71,9 +97,10 @@ impl Selection {
         memory.space == self.space
             && memory.expires_at > moment
             && (self.everything
-                || memory.visibility != Visibility::Private
+                || memory.visibility == Visibility::Common
+                || (memory.visibility == Visibility::Shared && self.shared)
                 || memory.owner.is_none()
-                || memory.owner == self.subject)
+                || (memory.owner == self.subject && self.own_origin.is_none_or(|origin| memory.origin == origin)))
     }
 
     /// Whether it has what else the filter asks for.
@@ -88,9 +115,18 @@ impl Selection {
         collection
             && self.sections.as_ref().is_none_or(|sections| sections.contains(&memory.section))
             && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
-            && self.tier.is_none_or(|tier| memory.tier == tier)
-            && (self.owner.is_none() || memory.owner == self.owner)
+            && self.tiers & bit(memory.tier) != 0
+            && self.origin.is_none_or(|origin| memory.origin == origin)
+            && match self.owners {
+                Owners::Any => true,
+                Owners::Only(owner) => memory.owner == owner,
+            }
             && self.created.as_ref().is_none_or(|range| range.contains(&record.created_at))
             && self.tags.iter().all(|tag| record.tags.contains(tag))
     }
+}
+
+/// The place of a tier in a set of them.
+fn bit(tier: Tier) -> u8 {
+    1 << tier as u8
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use loci_core::{CandidateQuery, CollectionFilter, Filter, Reader, Space, Superseded};
+use loci_core::{
+    CandidateQuery, CollectionFilter, Filter, Memory, MemoryId, OwnerFilter, Place, Reader, Space, Superseded, Thread,
+};
 use loci_testkit::Random;
 
 use super::selection::Selection;
@@ -20,14 +22,46 @@ fn moment(random: &mut Random) -> Timestamp {
     Timestamp::from_microseconds(random.below(12) as i64)
 }
 
-fn name(random: &mut Random) -> Option<&'static str> {
-    random.chance(70).then(|| random.pick(&NAMES))
+fn name(random: &mut Random) -> Option<String> {
+    random.chance(70).then(|| random.pick(&NAMES).to_owned())
 }
 
-/// An index and what was put into it: under each row the id of its memory.
+fn some_names(random: &mut Random, percent: usize) -> Vec<String> {
+    NAMES.iter().filter(|_| random.chance(percent)).map(|name| (*name).to_owned()).collect()
+}
+
+fn space(random: &mut Random) -> Space {
+    Space::parse("space", random.pick(&["main", "other"])).unwrap()
+}
+
+/// The memory as the database holds it.
+fn stored(memory: &Memory, replaces: Option<i64>) -> StoredMemory<'_> {
+    StoredMemory {
+        space: memory.space.as_str(),
+        id: memory.id.as_str(),
+        collection: memory.place.collection.as_deref(),
+        section: &memory.place.section,
+        tags: memory.tags.clone(),
+        weight: memory.weight,
+        delivery: memory.delivery,
+        origin: &memory.origin,
+        owner: memory.owner.as_deref(),
+        visibility: memory.visibility,
+        supersedes: memory.supersedes.as_ref().map(MemoryId::as_str),
+        replaces,
+        expires_at: memory.expires_at,
+        created_at: memory.created_at,
+        updated_at: memory.updated_at,
+        tier: memory.tier,
+        source: None,
+        thread: memory.thread.as_ref().map(|thread| (&*thread.name, thread.position)),
+    }
+}
+
+/// An index and what was put into it, under the rows.
 struct World {
     index: Index,
-    rows: BTreeMap<i64, String>,
+    rows: BTreeMap<i64, Memory>,
     random: Random,
 }
 
@@ -45,46 +79,33 @@ impl World {
             self.rows.remove(row);
         }
         for row in rows.iter().copied().filter(|row| row % 4 != 3) {
-            let id = self.random.below(IDS).to_string();
-            if !self.rows.contains_key(&row) && !self.rows.values().any(|other| *other == id) {
+            let id = MemoryId::new(self.random.below(IDS).to_string());
+            if !self.rows.contains_key(&row) && !self.rows.values().any(|other| other.id == id) {
                 self.insert(row, id);
             }
         }
         self.index.settle();
     }
 
-    fn insert(&mut self, row: i64, id: String) {
+    fn insert(&mut self, row: i64, id: MemoryId) {
         let random = &mut self.random;
-        let target = random.chance(40).then(|| random.below(IDS).to_string());
-        let thread = random.chance(50).then(|| (random.pick(&NAMES), random.below(5) as u64));
-        let memory = StoredMemory {
-            space: random.pick(&["main", "other"]),
-            id: &id,
-            collection: name(random),
-            section: random.pick(&NAMES),
-            tags: NAMES.iter().filter(|_| random.chance(40)).map(|tag| (*tag).to_owned()).collect(),
-            weight: 0.5,
-            delivery: random.pick(&[Delivery::OnDemand, Delivery::Bootstrap]),
-            owner: name(random),
-            visibility: random.pick(&[Visibility::Private, Visibility::Common]),
-            supersedes: target.as_deref(),
-            replaces: None,
-            expires_at: random.chance(50).then(|| moment(random)),
-            created_at: moment(random),
-            updated_at: Timestamp::MIN,
+        let memory = Memory {
+            place: Place { collection: name(random), section: random.pick(&NAMES).to_owned() },
+            tags: some_names(random, 40),
             tier: random.pick(&Tier::ALL),
-            source: None,
-            thread,
+            thread: name(random).map(|name| Thread { name, position: random.below(5) as u64 }),
+            delivery: random.pick(&[Delivery::OnDemand, Delivery::Bootstrap]),
+            origin: random.pick(&NAMES).to_owned(),
+            owner: name(random),
+            visibility: random.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
+            supersedes: random.chance(40).then(|| MemoryId::new(random.below(IDS).to_string())),
+            expires_at: random.chance(50).then(|| moment(random)),
+            ..Memory::new(space(random), id, "", "fact", moment(random))
         };
-        self.rows.insert(row, id.clone());
-        let space = self.index.names.intern(memory.space);
-        let is_of_space = |other: i64| {
-            let number = self.index.rows.get(other).filter(|_| other != row);
-            number.map_or(other == row, |number| self.index.traits[number as usize].space == space)
-        };
-        let replaced = self.rows.iter().find(|(_, other)| target.as_ref() == Some(*other));
-        let replaces = replaced.map(|(row, _)| *row).filter(|row| is_of_space(*row));
-        self.index.insert(row, &StoredMemory { replaces, ..memory });
+        self.rows.insert(row, memory.clone());
+        let is_target = |other: &Memory| other.space == memory.space && memory.supersedes.as_ref() == Some(&other.id);
+        let replaces = self.rows.iter().find(|(_, other)| is_target(other)).map(|(row, _)| *row);
+        self.index.insert(row, &stored(&memory, replaces));
         for _ in 0..self.random.below(4) {
             let terms = WORDS.iter().map(|word| (*word, self.random.below(3) as u32)).collect();
             self.index.add_passage(row, StoredPassage { terms, vector: None });
@@ -93,11 +114,21 @@ impl World {
 
     fn filter(&mut self) -> Filter {
         let random = &mut self.random;
-        let reader = Reader { subject: name(random).map(str::to_owned), everything: random.chance(30) };
-        let space = Space::parse("space", random.pick(&["main", "other"])).unwrap();
+        let some_name = |random: &mut Random| random.pick(&[NAMES[0], NAMES[1], NAMES[2], "never"]).to_owned();
+        let reader = Reader {
+            subject: name(random),
+            everything: random.chance(20),
+            shared: random.chance(60),
+            own_origin: random.chance(30).then(|| some_name(random)),
+        };
         Filter {
-            owner: random.chance(20).then(|| random.pick(&NAMES).to_owned()),
-            tier: random.chance(20).then(|| random.pick(&Tier::ALL)),
+            owner: match random.below(8) {
+                0 => OwnerFilter::Only(some_name(random)),
+                1 => OwnerFilter::Nobody,
+                _ => OwnerFilter::Any,
+            },
+            origin: random.chance(20).then(|| some_name(random)),
+            tiers: if random.chance(40) { vec![random.pick(&Tier::ALL), random.pick(&Tier::ALL)] } else { Vec::new() },
             created_from: random.chance(20).then(|| moment(random)),
             created_until: random.chance(20).then(|| moment(random)),
             collections: if random.chance(30) {
@@ -106,11 +137,28 @@ impl World {
                 CollectionFilter::Any
             },
             sections: if random.chance(20) { vec!["ann".to_owned(), "never".to_owned()] } else { Vec::new() },
-            tags: NAMES.iter().filter(|_| random.chance(15)).map(|tag| (*tag).to_owned()).collect(),
+            tags: some_names(random, 15),
             delivery: random.chance(20).then_some(Delivery::Bootstrap),
             superseded: random.pick(&[Superseded::Hide, Superseded::Hide, Superseded::Show]),
-            ..Filter::of(space, reader, Timestamp::MIN)
+            ..Filter::of(space(random), reader, Timestamp::MIN)
         }
+    }
+
+    /// The rows of the memories that the rule itself admits.
+    fn admitted(&self, filter: &Filter) -> Vec<i64> {
+        let hides = |memory: &Memory| {
+            let supersedes = |other: &Memory| other.supersedes.as_ref() == Some(&memory.id);
+            self.rows.values().any(|other| supersedes(other) && filter.is_live_successor(other))
+        };
+        let admits =
+            |memory: &Memory| filter.admits(memory) && (filter.superseded == Superseded::Show || !hides(memory));
+        self.rows.iter().filter(|(_, memory)| admits(memory)).map(|(row, _)| *row).collect()
+    }
+
+    /// The rows of the memories in the view.
+    fn viewed(&self, view: &View) -> Vec<i64> {
+        let is_in = |row: i64| self.index.rows.get(row).is_some_and(|number| view.memories.contains(number));
+        self.rows.keys().copied().filter(|row| is_in(*row)).collect()
     }
 }
 
@@ -131,6 +179,7 @@ fn views_that_follow_changes_and_time_are_those_evaluated_anew() {
                 let filter = Filter { live_at: moment(&mut world.random), ..filter.clone() };
                 let view = world.index.view(&filter);
                 assert_eq!(*view, anew(&world.index, &filter), "seed {seed}, round {round}, {filter:?}");
+                assert_eq!(world.viewed(&view), world.admitted(&filter), "seed {seed}, round {round}, {filter:?}");
                 admitted += view.slots.count();
             }
         }
@@ -142,8 +191,7 @@ fn views_that_follow_changes_and_time_are_those_evaluated_anew() {
 fn the_views_that_are_kept_are_those_used_last() {
     let mut world = World::new(7);
     (0..30).for_each(|_| world.change());
-    let everyone = Reader { subject: None, everything: true };
-    let base = Filter::of(Space::default(), everyone, Timestamp::MIN);
+    let base = Filter::of(Space::default(), Reader::everything(), Timestamp::MIN);
     let of = |number: usize| Filter { tags: vec![number.to_string()], ..base.clone() };
     let kept = |index: &Index| index.views.lock().unwrap().len();
     let first = world.index.view(&base);
@@ -159,8 +207,7 @@ fn the_views_that_are_kept_are_those_used_last() {
 #[test]
 fn slots_are_given_again_once_they_are_purged() {
     let mut world = World::new(1);
-    let everyone = Reader { subject: None, everything: true };
-    let filter = Filter::of(Space::parse("space", "main").unwrap(), everyone, Timestamp::MIN);
+    let filter = Filter::of(Space::default(), Reader::everything(), Timestamp::MIN);
     for round in 0..2_000 {
         world.change();
         let terms = [WORDS[round % WORDS.len()].to_owned()];
@@ -171,4 +218,9 @@ fn slots_are_given_again_once_they_are_purged() {
     }
     assert!(world.index.slots.len() < 3 * DEAD_MIN, "{}", world.index.slots.len());
     assert!(world.index.bytes() < 1 << 20);
+}
+
+#[test]
+fn what_a_new_view_looks_at_is_small() {
+    assert_eq!(size_of::<Traits>(), 40);
 }

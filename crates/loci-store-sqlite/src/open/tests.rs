@@ -1,9 +1,11 @@
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 
 use loci_core::{
-    CandidateQuery, Delivery, Memory, MemoryId, ModelId, Page, Passage, Place, QueryVector, Store, Timestamp,
-    TokenStore, Vector, Visibility,
+    Access, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation, CitationKind, Delivery,
+    EnrichmentStatus, ErrorCode, Filter, JobStore, Link, Memory, MemoryId, ModelId, Page, Passage, Place, QueryVector,
+    Relation, Store, Thread, Tier, Timestamp, TokenStore, Vector, Visibility,
 };
 use loci_testkit::contract::{filter, memory, passage, put};
 
@@ -16,6 +18,17 @@ fn folder_with_a_memory() -> tempfile::TempDir {
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     store.commit(put(&memory("kept"), vec![passage("word")])).unwrap();
     folder
+}
+
+/// A folder with the database that an earlier version made, with this data.
+fn folder_of_version(version: usize, data: &str) -> (tempfile::TempDir, Database) {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    folder::create_file(&database.path).unwrap();
+    let mut connection = database.connect().unwrap();
+    schema::migrate(&mut connection, &schema::migrations().unwrap()[..version]).unwrap();
+    connection.execute_batch(data).unwrap();
+    (folder, database)
 }
 
 /// Opens the folder as the next version would.
@@ -53,14 +66,17 @@ const V1_DATA: &str = "
 
 #[test]
 fn a_database_of_version_1_answers_as_before() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
-    let v1 = schema::migrations().unwrap().into_iter().take(1).collect::<Vec<_>>();
-    make_current(folder.path(), &database, &v1, 1).unwrap().execute_batch(V1_DATA).unwrap();
+    let (folder, _) = folder_of_version(1, V1_DATA);
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
 
     let moment = Timestamp::from_microseconds;
-    let bare = Memory { content: "zebra".to_owned(), created_at: moment(9), updated_at: moment(9), ..memory("bare") };
+    let bare = Memory {
+        content: "zebra".to_owned(),
+        origin: "mememory".to_owned(),
+        created_at: moment(9),
+        updated_at: moment(9),
+        ..memory("bare")
+    };
     let full = Memory {
         content: "first words".to_owned(),
         place: Place { collection: Some("project".to_owned()), section: "rules".to_owned() },
@@ -68,6 +84,7 @@ fn a_database_of_version_1_answers_as_before() {
         tags: vec!["a".to_owned()],
         weight: 0.7,
         delivery: Delivery::Bootstrap,
+        origin: "mememory".to_owned(),
         owner: Some("ann".to_owned()),
         visibility: Visibility::Private,
         supersedes: Some(MemoryId::new("gone")),
@@ -92,7 +109,191 @@ fn a_database_of_version_1_answers_as_before() {
 
     assert_eq!(store.soft_delete(&filter, Some(&full.id), moment(10), 1), Ok(1));
     assert_eq!(store.list(&filter, Page { offset: 0, limit: 10 }), Ok(vec![bare]));
+    store.commit(put(&discovery(), vec![passage("okapi")])).unwrap();
+    assert_eq!(
+        (store.get(&filter.space, &discovery().id), find(&store, "okapi")),
+        (Ok(Some(discovery())), vec!["discovery".to_owned()])
+    );
     the_backup(folder.path(), 1);
+}
+
+/// Memories of both tool sets as versions 2 and 3 wrote them, with all that may hang on one.
+const BOTH_DATA: &str = "
+    INSERT INTO memory (row, space, id, collection, section, kind, tags, weight, delivery, owner, visibility,
+        supersedes, expires_at, created_at, updated_at, revision, summary, tier, thread, position, source, enrichment,
+        links, deleted_at)
+    VALUES
+        (1, 'main', 'full', 'project', 'rules', 'rule', '[\"a\"]', 0.7, 'bootstrap', 'ann', 'shared', 'gone',
+            2000000000, 1, 9, 3, NULL, 'long_term', 'file', 2, NULL, NULL, '[]', NULL),
+        (3, 'main', 'message', 'talk', 'fact', 'fact', '[]', 0.5, 'on_demand', 'ann', 'private', NULL,
+            NULL, 2, 8, 1, NULL, 'short_term', 'talk', 4, NULL, NULL, '[]', NULL),
+        (4, 'main', 'made', 'talk', 'fact', 'fact', '[]', 0.5, 'on_demand', 'ann', 'private', NULL,
+            NULL, 3, 7, 1, NULL, 'long_term', NULL, NULL, 'message', 'pending', '[]', NULL),
+        (5, 'main', 'enriched', NULL, 'fact', 'fact', '[]', 0.5, 'on_demand', 'ann', 'private', NULL,
+            NULL, 4, 6, 2, 'quokka', 'long_term', NULL, NULL, NULL, 'completed', '[[\"full\",\"related_to\",0.5]]', NULL),
+        (9, 'main', 'hidden', NULL, 'fact', 'fact', '[]', 0.5, 'on_demand', NULL, 'common', NULL,
+            NULL, 5, 5, 1, NULL, 'long_term', NULL, NULL, NULL, NULL, '[]', 6);
+    INSERT INTO content VALUES (1, 'zebra'), (3, 'lemur'), (4, 'otter'), (5, 'yak'), (9, 'gnu');
+    INSERT INTO model VALUES (1, 'test');
+    INSERT INTO passage VALUES
+        ((1 << 20), 0, 5, x'01057a65627261', NULL, NULL, NULL),
+        ((3 << 20), 0, 5, x'01056c656d7572', NULL, NULL, NULL),
+        ((4 << 20), 0, 5, x'01056f74746572', NULL, NULL, NULL),
+        ((5 << 20), 0, 3, x'010379616b', 1, 0.0078125, x'8100'),
+        ((9 << 20), 0, 3, x'0103676e75', NULL, NULL, NULL);
+    INSERT INTO change VALUES (1, 9);
+    INSERT INTO access VALUES (1, 7, 5);
+    INSERT INTO job VALUES (4, 1, 0, NULL, NULL, NULL);
+    INSERT INTO wipe VALUES ('main', 'bob', 5, 1);
+    ANALYZE;";
+
+/// What [`BOTH_DATA`] shows.
+fn both() -> [Memory; 4] {
+    let moment = Timestamp::from_microseconds;
+    let thread = |name: &str, position| Some(Thread { name: name.to_owned(), position });
+    let of_ann = |id: &str, content: &str, created_at, updated_at| Memory {
+        content: content.to_owned(),
+        origin: "memory-mcp".to_owned(),
+        owner: Some("ann".to_owned()),
+        visibility: Visibility::Private,
+        created_at: moment(created_at),
+        updated_at: moment(updated_at),
+        ..memory(id)
+    };
+    let talk = Place { collection: Some("talk".to_owned()), section: "fact".to_owned() };
+    let full = Memory {
+        place: Place { collection: Some("project".to_owned()), section: "rules".to_owned() },
+        kind: "rule".to_owned(),
+        tags: vec!["a".to_owned()],
+        weight: 0.7,
+        thread: thread("file", 2),
+        access: Access { count: 7, last: Some(moment(5)) },
+        delivery: Delivery::Bootstrap,
+        origin: "mememory".to_owned(),
+        visibility: Visibility::Shared,
+        supersedes: Some(MemoryId::new("gone")),
+        expires_at: Some(moment(2_000_000_000)),
+        revision: 3,
+        ..of_ann("full", "zebra", 1, 9)
+    };
+    let message = Memory {
+        place: talk.clone(),
+        tier: Tier::ShortTerm,
+        thread: thread("talk", 4),
+        ..of_ann("message", "lemur", 2, 8)
+    };
+    let made = Memory {
+        place: talk,
+        source: Some(MemoryId::new("message")),
+        enrichment: Some(EnrichmentStatus::Pending),
+        ..of_ann("made", "otter", 3, 7)
+    };
+    let enriched = Memory {
+        summary: Some("quokka".to_owned()),
+        enrichment: Some(EnrichmentStatus::Completed),
+        links: vec![Link { target: MemoryId::new("full"), relation: Relation::RelatedTo, similarity: 0.5 }],
+        revision: 2,
+        ..of_ann("enriched", "yak", 4, 6)
+    };
+    [full, message, made, enriched]
+}
+
+/// A memory as only this version writes them.
+fn discovery() -> Memory {
+    let citation = Citation {
+        kind: CitationKind::File,
+        reference: "src/okapi.rs".to_owned(),
+        locator: Some("1-9".to_owned()),
+        pin: None,
+        excerpt: Some("fn okapi()".to_owned()),
+    };
+    Memory {
+        tier: Tier::Apart,
+        origin: "engram".to_owned(),
+        actor: Some("ann@example.org".to_owned()),
+        citations: vec![citation],
+        attributes: BTreeMap::from([("repo".to_owned(), "loci".to_owned())]),
+        ..memory("discovery")
+    }
+}
+
+/// Whether a text is in the database or in its log.
+fn holds(database: &Database, text: &str) -> bool {
+    let log = PathBuf::from(format!("{}-wal", database.path.display()));
+    let holds = |file: &Path| fs::read(file).unwrap().windows(text.len()).any(|part| part == text.as_bytes());
+    holds(&database.path) || holds(&log)
+}
+
+#[test]
+fn databases_of_versions_2_and_3_know_where_each_memory_came_from() {
+    for version in [2, 3] {
+        let (folder, database) = folder_of_version(version, BOTH_DATA);
+        if version == 3 {
+            let renewed = "UPDATE analysis SET version = ?1";
+            database.connect().unwrap().execute(renewed, [reanalysis::VERSION]).unwrap();
+        }
+        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+        assert_eq!(store.integrity_check(), Ok(Vec::new()));
+        the_backup(folder.path(), version as i64);
+
+        assert_eq!(store.list(&filter(), Page { offset: 0, limit: 10 }), Ok(both().to_vec()));
+        for (word, expected) in [("zebra", "full"), ("lemur", "message"), ("otter", "made"), ("yak", "enriched")] {
+            assert_eq!(find(&store, word), [expected]);
+        }
+        assert_eq!(nearest(&store), [("enriched".to_owned(), Some(-127.0 / 128.0))]);
+        // What only an index forbids.
+        let [_, message, ..] = both();
+        for taken in [Memory { id: MemoryId::new("new"), ..message }, memory("hidden")] {
+            let refused = store.commit(put(&taken, vec![passage("word")])).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::Conflict, "{refused}");
+        }
+        let now = filter().live_at;
+        let jobs = store.lease_jobs(now, now.plus_seconds(9), "lease", 9).unwrap();
+        assert_eq!(jobs.into_iter().map(|job| job.memory).collect::<Vec<_>>(), [MemoryId::new("made")]);
+        check_wipe_of_old(&store);
+        let of_memory = "SELECT count(*) FROM sqlite_stat1 WHERE tbl LIKE 'memory%'";
+        let statistics: i64 = database.connect().unwrap().query_row(of_memory, [], |row| row.get(0)).unwrap();
+        assert_eq!(statistics, 0, "none is better than a wrong one");
+
+        let discovery = discovery();
+        store.commit(put(&discovery, vec![passage("okapi")])).unwrap();
+        assert_eq!(store.get(&discovery.space, &discovery.id), Ok(Some(discovery.clone())));
+        assert_eq!(find(&store, "okapi"), ["discovery"]);
+        let apart = Filter { tiers: vec![Tier::Apart], ..filter() };
+        assert_eq!(store.list(&apart, Page { offset: 0, limit: 10 }), Ok(vec![discovery]));
+
+        assert!(holds(&database, "quokka"));
+        assert_eq!(store.wipe(&filter().space, "ann", None, now).unwrap().memories, 4);
+        assert!(!holds(&database, "quokka"), "nor is it left where the old table was");
+        assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    }
+}
+
+/// The wipe of the user `bob` in [`BOTH_DATA`] is one of every tool set.
+fn check_wipe_of_old(store: &SqliteStore) {
+    let call = |dialect: &str, user: &str, at| AuditEntry {
+        space: filter().space,
+        at: Timestamp::from_microseconds(at),
+        user: Some(user.to_owned()),
+        caller: None,
+        dialect: dialect.to_owned(),
+        tool: format!("{dialect} {at}"),
+        operation: "memory:write".to_owned(),
+        duration_microseconds: 1,
+        query: None,
+        results: None,
+        failure: None,
+    };
+    for origin in ["mememory", "memory-mcp", "engram", ""] {
+        let relies = |since| Change::NotWiped { owner: "bob".to_owned(), origin: origin.to_owned(), since };
+        let commit = |since| store.commit(Batch { space: filter().space, changes: vec![relies(since)] });
+        assert_eq!(commit(0).unwrap_err().code, ErrorCode::Conflict, "{origin}");
+        assert_eq!(commit(1), Ok(()), "{origin}");
+        store.append_audit(&[4, 5].map(|at| call(origin, "bob", at))).unwrap();
+    }
+    let noted = store.audit(&AuditQuery { user: Some("bob".to_owned()), limit: 10, ..AuditQuery::default() }).unwrap();
+    let tools: Vec<_> = noted.into_iter().map(|(_, entry)| entry.tool).collect();
+    assert_eq!(tools, ["mememory 5", "memory-mcp 5", "engram 5", " 5"]);
 }
 
 #[test]
@@ -194,11 +395,8 @@ fn nearest(store: &SqliteStore) -> Vec<(String, Option<f32>)> {
 
 #[test]
 fn texts_that_an_older_version_analysed_are_analysed_anew() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
-    let v2 = schema::migrations().unwrap().into_iter().take(2).collect::<Vec<_>>();
-    make_current(folder.path(), &database, &v2, 2).unwrap().execute_batch(V2_DATA).unwrap();
-    for round in 0..2 {
+    let (folder, database) = folder_of_version(2, V2_DATA);
+    for before in [2, schema::VERSION] {
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
         let rows = [
             ("zebra", &["two"][..]),
@@ -216,7 +414,7 @@ fn texts_that_an_older_version_analysed_are_analysed_anew() {
         let waiting = store.without_vector(&ModelId::new("test"), 10).unwrap();
         assert_eq!(waiting.into_iter().map(|(_, id)| id.to_string()).collect::<Vec<_>>(), ["two", "odd"]);
         drop(store);
-        the_backup(folder.path(), 2 + round);
+        the_backup(folder.path(), before);
         fs::remove_dir_all(folder.path().join(BACKUPS)).unwrap();
         // As if a newer analysis had come since, which the schema knows nothing of.
         let stale = "UPDATE analysis SET version = 1; UPDATE passage SET terms = x'01056669727374'";
@@ -301,6 +499,18 @@ fn a_damaged_passage_does_not_keep_the_others_from_being_analysed() {
 }
 
 #[test]
+fn what_a_memory_cites_finds_it_after_a_new_analysis() {
+    let folder = folder_with_a_memory();
+    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    store.commit(put(&discovery(), vec![passage("other")])).unwrap();
+    drop(store);
+    database.connect().unwrap().execute("UPDATE analysis SET version = 1", []).unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    assert_eq!((find(&store, "okapi"), find(&store, "other")), (vec!["discovery".to_owned()], Vec::new()));
+}
+
+#[test]
 fn a_lost_version_of_the_analysis_is_as_an_old_one() {
     let folder = folder_with_a_memory();
     let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
@@ -349,12 +559,9 @@ fn vectors_of_what_is_embedded_otherwise_now_are_forgotten() {
 
 #[test]
 fn an_upgrade_that_is_cut_off_makes_one_backup() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
-    let v2 = schema::migrations().unwrap().into_iter().take(2).collect::<Vec<_>>();
     let cut = "CREATE TRIGGER cut BEFORE UPDATE ON passage BEGIN SELECT RAISE(ABORT, 'cut off'); END;";
-    let connection = make_current(folder.path(), &database, &v2, 2).unwrap();
-    connection.execute_batch(&format!("{V2_DATA}{cut}")).unwrap();
+    let (folder, database) = folder_of_version(2, &format!("{V2_DATA}{cut}"));
+    let connection = database.connect().unwrap();
     let mut backups = Vec::new();
     for _ in 0..3 {
         let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();

@@ -1,10 +1,12 @@
 //! What a wipe leaves in the files.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use loci_core::{
-    CacheEntry, CacheStore, Decision, DecisionStore, Memory, MemoryId, Space, Store, Timestamp, Visibility,
+    CacheEntry, CacheStore, Citation, CitationKind, Decision, DecisionStore, Memory, MemoryId, Space, Store, Timestamp,
+    Visibility,
 };
 use loci_testkit::contract::{memory, passage, put, replace, sweep_of_expired};
 
@@ -30,7 +32,20 @@ fn a_wipe_leaves_no_text_in_the_files() {
     };
     let first = of("a", "the zebra said quokka. ");
     store.commit(put(&first, vec![passage("zebraterm")])).unwrap();
-    store.commit(put(&of("b", "the walrus sleeps. "), vec![passage("walrusterm")])).unwrap();
+    let citation = Citation {
+        kind: CitationKind::File,
+        reference: "the ibex".to_owned(),
+        locator: None,
+        pin: None,
+        excerpt: Some("the gecko ran. ".repeat(1_000)),
+    };
+    let second = Memory {
+        actor: Some("the marmot".to_owned()),
+        citations: vec![citation],
+        attributes: BTreeMap::from([("tapir".to_owned(), "here".to_owned())]),
+        ..of("b", "the walrus sleeps. ")
+    };
+    store.commit(put(&second, vec![passage("walrusterm")])).unwrap();
     let changed = Memory { revision: 2, ..of("a", "the lemur is new. ") };
     store.commit(replace(&changed, Some(vec![passage("lemurterm")]))).unwrap();
     let entry = CacheEntry {
@@ -54,19 +69,19 @@ fn a_wipe_leaves_no_text_in_the_files() {
         expires_at: None,
     };
     store.put_decision(&decision, 0).unwrap();
-    for text in ["walrus", "lemur", "otter", "badger"] {
+    for text in ["walrus", "ibex", "gecko", "marmot", "tapir", "lemur", "otter", "badger"] {
         assert!(occurrences(folder.path(), text) > 0, "{text} is stored");
     }
     // Somebody who reads needs the old pages for as long.
     let reader = rusqlite::Connection::open(folder.path().join("loci.db")).unwrap();
     let reading = reader.unchecked_transaction().unwrap();
     reading.query_row("SELECT count(*) FROM memory", [], |_| Ok(())).unwrap();
-    let wiped = store.wipe(&Space::default(), "ann", NOW).unwrap();
+    let wiped = store.wipe(&Space::default(), "ann", None, NOW).unwrap();
     assert!(occurrences(folder.path(), "walrus") > 0, "a reader of before still finds it");
     drop(reading);
     store.needs_sweep(&sweep_of_expired(NOW)).unwrap();
     assert_eq!((wiped.memories, wiped.cache_entries, wiped.decisions), (2, 1, 1));
-    for text in ["zebra", "walrus", "lemur", "otter", "badger"] {
+    for text in ["zebra", "walrus", "ibex", "gecko", "marmot", "tapir", "lemur", "otter", "badger"] {
         assert_eq!(occurrences(folder.path(), text), 0, "{text} is left");
     }
 }

@@ -1,7 +1,10 @@
 //! A process that goes on while a newer loci upgrades the database.
 
-use loci_core::{ErrorCode, Store};
-use loci_testkit::contract::{memory, passage, put};
+use loci_core::{
+    AuditQuery, AuditStore, CandidateQuery, ErrorCode, Memory, Page, Result, Space, Store, Tier, TokenStore, Visibility,
+};
+use loci_store_sqlite::SqliteStore;
+use loci_testkit::contract::{filter, memory, passage, put};
 use rusqlite::Connection;
 
 use crate::{all, open};
@@ -32,5 +35,68 @@ fn nothing_is_written_into_a_database_of_another_version() {
         assert_eq!((all(&store), store.version()), (vec![before.id], Ok(version)), "{upgrade}");
         // The newer loci is not kept from writing.
         database.execute_batch("BEGIN IMMEDIATE; COMMIT").unwrap();
+    }
+}
+
+/// Values that no version knows yet, each where a column of a fixed set of names is read.
+const UNKNOWN: &str = "PRAGMA ignore_check_constraints = ON;
+    UPDATE memory SET enrichment = 'beyond' WHERE tier = 'short_term';
+    UPDATE memory SET tier = 'beyond' WHERE tier = 'long_term';
+    INSERT INTO change (memory) SELECT row FROM memory;
+    INSERT INTO audit (space, at, dialect, tool, operation, duration, code)
+        VALUES ('main', 0, 'd', 't', 'o', 0, 'beyond');
+    INSERT INTO token (id, hash, space, subject, scopes, created_at)
+        VALUES ('a', zeroblob(32), 'main', 'ann', 'beyond', 0);";
+
+type Reading = fn(&SqliteStore) -> Result<()>;
+
+const READINGS: [(&str, Reading); 6] = [
+    ("list", |store| store.list(&filter(), Page { offset: 0, limit: 9 }).map(drop)),
+    ("get", |store| store.get(&Space::default(), &memory("long").id).map(drop)),
+    ("candidates", |store| store.candidates(&CandidateQuery::of(&filter(), 9)).map(drop)),
+    ("census", |store| store.census(&Space::default(), "ann", filter().live_at).map(drop)),
+    ("audit", |store| store.audit(&AuditQuery { limit: 9, ..AuditQuery::default() }).map(drop)),
+    ("tokens", |store| store.tokens().map(drop)),
+];
+
+/// A store of one long-term and one short-term memory, whose index is loaded.
+fn with_two_tiers(folder: &std::path::Path) -> SqliteStore {
+    let store = open(folder);
+    let (owner, visibility) = (Some("ann".to_owned()), Visibility::Private);
+    let message = Memory { tier: Tier::ShortTerm, owner, visibility, ..memory("short") };
+    for written in [memory("long"), message] {
+        store.commit(put(&written, vec![passage("word")])).unwrap();
+    }
+    for (name, read) in READINGS {
+        assert_eq!(read(&store), Ok(()), "{name}");
+    }
+    store
+}
+
+#[test]
+fn what_a_newer_version_wrote_is_not_called_damaged() {
+    let rows = [
+        ("", "is damaged"),
+        ("PRAGMA user_version = 1", "is damaged"),
+        ("UPDATE analysis SET version = 99", "a newer loci"),
+        ("PRAGMA user_version = 99", "a newer loci"),
+        ("PRAGMA user_version = 99; DROP TABLE analysis", "a newer loci"),
+        // None of our statements fits it.
+        (
+            "PRAGMA user_version = 99; DROP TABLE content; DROP TABLE change; ALTER TABLE memory RENAME TO m",
+            "a newer loci",
+        ),
+    ];
+    for (upgrade, expected) in rows {
+        let folder = tempfile::tempdir().unwrap();
+        let store = with_two_tiers(folder.path());
+        let database = Connection::open(folder.path().join("loci.db")).unwrap();
+        database.execute_batch(&format!("{UNKNOWN}{upgrade}")).unwrap();
+        // Twice, since a failure may have left something behind, such as half an index.
+        for (name, read) in READINGS.iter().chain(&READINGS) {
+            let refused = read(&store).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::Unavailable, "{name} {upgrade}");
+            assert!(refused.message.contains(expected), "{name} {upgrade}: {refused}");
+        }
     }
 }

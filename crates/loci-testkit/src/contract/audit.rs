@@ -108,7 +108,7 @@ pub(super) fn an_audit_number_is_given_once(make: MakeStore<'_>) {
     let store = make();
     append(&*store, &[audit_entry("bob", "kept"), audit_entry("ann", "wiped")]);
     let (numbers, _) = read(&*store, &last(10));
-    let removed = store.wipe(&memory("a").space, "ann", NOW.plus_seconds(-1)).expect("the data is wiped");
+    let removed = store.wipe(&memory("a").space, "ann", None, NOW.plus_seconds(-1)).expect("the data is wiped");
     assert_eq!(removed.audit_entries, 1);
     append(&*store, &[audit_entry("ann", "new")]);
     let follower = AuditQuery { after: Some(numbers[1]), ..last(10) };

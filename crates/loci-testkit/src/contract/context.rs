@@ -1,8 +1,8 @@
 //! What candidates promise about their context: neighbours in threads, and threads as a whole.
 
 use loci_core::{
-    CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, QueryVector, Superseded, Thread, ThreadPlace, Tier,
-    Visibility,
+    CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, OwnerFilter, QueryVector, Superseded, Thread,
+    ThreadPlace, Tier, Visibility,
 };
 
 use super::examples::{NOW, delete, filter, memory, message, passage, put, reader, replace, space, with_vector, words};
@@ -145,7 +145,7 @@ pub(super) fn what_the_filter_leaves_out_never_comes_along(make: MakeStore<'_>) 
         Memory { tags: words(&["red"]), ..shared(1) },
         Memory { tags: words(&["red"]), ..shared(2) },
         Memory { expires_at: Some(later), ..shared(3) },
-        Memory { tier: Tier::LongTerm, ..shared(4) },
+        Memory { tier: Tier::Apart, ..shared(4) },
     ] {
         store_as(&*store, &memory, &format!("at-{}", memory.id));
     }
@@ -158,9 +158,10 @@ pub(super) fn what_the_filter_leaves_out_never_comes_along(make: MakeStore<'_>) 
         (of("bob"), &[1, 2, 3, 4]),
         (Filter { live_at: later, ..filter() }, &[0, 1, 2, 4]),
         (Filter { superseded: Superseded::Hide, ..filter() }, &[0, 2, 3, 4]),
-        (Filter { tier: Some(Tier::ShortTerm), ..filter() }, &[0, 1, 2, 3]),
+        (Filter { tiers: Tier::OF_CONVERSATIONS.to_vec(), ..filter() }, &[0, 1, 2, 3]),
+        (Filter { tiers: vec![Tier::Apart, Tier::ShortTerm], ..of("bob") }, &[1, 2, 3, 4]),
         (Filter { tags: words(&["red"]), ..filter() }, &[1, 2]),
-        (Filter { owner: Some("ann".to_owned()), ..of("bob") }, &[1, 2, 3, 4]),
+        (Filter { owner: OwnerFilter::of(Some("ann")), ..of("bob") }, &[1, 2, 3, 4]),
     ] {
         let found = with_context(&*store, &filter, &["at-ann-2", "at-ann-0"], &["at-ann-2"]);
         let expected: Vec<_> = expected.iter().map(|position| format!("ann-{position}")).collect();
@@ -192,7 +193,7 @@ pub(super) fn a_thread_is_scored_as_one_text(make: MakeStore<'_>) {
     let (cat, first) = ((1.0_f32 + 3.5 / 4.5).ln(), (1.0_f32 + 4.5 / 3.5).ln());
     near(thread_score(&found, "ann-0"), part(cat, 4.0, 7.0, 5.0) + part(first, 1.0, 7.0, 5.0));
     near(thread_score(&found, "bob-0"), part(first, 1.0, 3.0, 5.0));
-    let by_ann = Filter { owner: Some("ann".to_owned()), ..filter() };
+    let by_ann = Filter { owner: OwnerFilter::of(Some("ann")), ..filter() };
     let found = with_context(&*store, &by_ann, &["first", "absent"], &[]);
     // Three passages, of which one has the word; the only thread is as long as the mean.
     near(found.threads[0], part((1.0_f32 + 2.5 / 1.5).ln(), 1.0, 7.0, 7.0));
@@ -225,7 +226,7 @@ pub(super) fn a_position_counts_once_in_its_thread(make: MakeStore<'_>) {
         part(idf(passages - 1.0), counts, 1.0, 1.0) + part(idf(1.0), 1.0, 1.0, 1.0)
     };
     near(score(&filter(), &["a", "ann-0", "ann-2", "z"]), expected(4.0, 1.0));
-    let short = Filter { tier: Some(Tier::ShortTerm), ..filter() };
+    let short = Filter { tiers: vec![Tier::ShortTerm], ..filter() };
     near(score(&short, &["ann-0", "ann-2"]), expected(2.0, 2.0));
     store.commit(delete(&first)).expect("the commit succeeds");
     near(score(&filter(), &["ann-0", "ann-2", "z"]), expected(3.0, 2.0));
@@ -255,7 +256,7 @@ pub(super) fn threads_follow_every_write(make: MakeStore<'_>) {
     assert_eq!(near_first(), ["ann-0", "ann-1"]);
     assert_eq!(place(&with_context(&*store, &filter(), &["ann-0"], &[]), "ann-1").position, 2);
     for owner in ["ann", "bob"] {
-        store.wipe(&memory("any").space, owner, NOW).expect("the wipe succeeds");
+        store.wipe(&memory("any").space, owner, None, NOW).expect("the wipe succeeds");
     }
     assert_eq!(near_first(), ["ann-0", "ann-1", "bob-2"], "what is nobody's shares a thread");
     store.commit(delete(&Memory { revision: 5, ..back })).expect("the commit succeeds");

@@ -1,8 +1,8 @@
 //! What memories of conversations promise: messages, what was made of them, how often they served.
 
 use loci_core::{
-    Access, CensusRow, EnrichmentStatus, ErrorCode, Filter, Link, Memory, Relation, Thread, Tier, Timestamp, Touch,
-    Visibility,
+    Access, CensusRow, EnrichmentStatus, ErrorCode, Filter, Link, Memory, OwnerFilter, Relation, Thread, Tier,
+    Timestamp, Touch, Visibility,
 };
 
 use super::MakeStore;
@@ -56,19 +56,19 @@ pub(super) fn a_filter_knows_owner_tier_and_age(make: MakeStore<'_>) {
     add(&*store, &aged(1, Memory { owner: Some("bob".to_owned()), ..memory("bob-common") }));
     add(&*store, &aged(2, memory("nobodys")));
     let check = |filter: Filter, expected: &[&str]| assert_eq!(admitted(&*store, &filter), expected, "{filter:?}");
-    let owner = |owner: &str| Filter { owner: Some(owner.to_owned()), ..filter() };
+    let owner = |owner| Filter { owner: OwnerFilter::of(Some(owner)), ..filter() };
     check(filter(), &["ann-0", "ann-long", "bob-0", "bob-common", "nobodys"]);
     check(owner("ann"), &["ann-0", "ann-long"]);
     check(owner("bob"), &["bob-0", "bob-common"]);
     check(owner("carl"), &[]);
-    check(Filter { tier: Some(Tier::ShortTerm), ..filter() }, &["ann-0", "bob-0"]);
-    check(Filter { tier: Some(Tier::LongTerm), ..filter() }, &["ann-long", "bob-common", "nobodys"]);
+    check(Filter { tiers: vec![Tier::ShortTerm], ..filter() }, &["ann-0", "bob-0"]);
+    check(Filter { tiers: vec![Tier::LongTerm], ..filter() }, &["ann-long", "bob-common", "nobodys"]);
     check(Filter { created_from: Some(at(0)), ..filter() }, &["bob-0", "bob-common", "nobodys"]);
     check(Filter { created_until: Some(at(0)), ..filter() }, &["ann-0", "ann-long", "bob-0"]);
     let between = Filter { created_from: Some(at(-1)), created_until: Some(at(1)), ..filter() };
     check(between.clone(), &["ann-long", "bob-0", "bob-common"]);
     check(Filter { created_from: Some(at(1)), created_until: Some(at(0)), ..filter() }, &[]);
-    check(Filter { tier: Some(Tier::LongTerm), owner: Some("bob".to_owned()), ..between }, &["bob-common"]);
+    check(Filter { tiers: vec![Tier::LongTerm], owner: OwnerFilter::of(Some("bob")), ..between }, &["bob-common"]);
 }
 
 pub(super) fn a_position_of_a_thread_is_taken_once(make: MakeStore<'_>) {
@@ -85,6 +85,7 @@ pub(super) fn a_position_of_a_thread_is_taken_once(make: MakeStore<'_>) {
         renamed("other-owner", message("bob", 0)),
         Memory { thread: other_thread, ..renamed("other-thread", message("ann", 0)) },
         Memory { tier: Tier::LongTerm, ..renamed("long-term", message("ann", 0)) },
+        Memory { tier: Tier::Apart, ..renamed("apart", message("ann", 0)) },
         Memory { thread: None, ..renamed("no-thread", message("ann", 0)) },
         Memory { space: space("other"), ..renamed("other-space", message("ann", 0)) },
     ] {
@@ -174,6 +175,8 @@ pub(super) fn a_census_counts_what_came_in_as_conversation(make: MakeStore<'_>) 
         Memory { expires_at: Some(NOW), ..status("expired", Pending) },
         status("deleted", Pending),
         private("ann", memory("of another dialect")),
+        Memory { tier: Tier::Apart, ..private("ann", memory("apart")) },
+        Memory { tier: Tier::Apart, ..status("apart, though done", Completed) },
         message("bob", 0),
         Memory { owner: None, ..status("nobodys", Pending) },
         Memory { space: space("other"), ..message("ann", 0) },

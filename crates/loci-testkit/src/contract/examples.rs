@@ -3,40 +3,33 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Access, AuditEntry, Batch, CacheEntry, Change, Decision, Delivery, EnrichmentStatus, Expect, Filter, Memory,
-    MemoryId, ModelId, Passage, Place, Reader, Space, Sweep, Term, Thread, Tier, Timestamp, Vector, Visibility,
+    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, Decision, EnrichmentStatus, Expect, Filter, Memory,
+    MemoryId, ModelId, Passage, Reader, Space, Sweep, Term, Thread, Tier, Timestamp, Vector, Visibility,
 };
 
 /// The moment at which the examples happen.
 pub(super) const NOW: Timestamp = Timestamp::from_microseconds(1_000_000_000);
 
+/// Texts that a careless way of writing them down changes.
+pub(super) const ODD_TEXTS: [&str; 12] = [
+    "",
+    " ",
+    "\"quoted\"",
+    "it's",
+    "back\\slash",
+    "two\r\nlines\t",
+    "{\"a\":[1]}",
+    "null",
+    "$.a[0].b",
+    "naïve 日本 🦀 e\u{301} é",
+    "\u{1}\u{7f}\u{85}\u{2028}\u{feff}",
+    "'; DROP TABLE memory; --",
+];
+
 /// A common global fact, first stored now, whose content names its id.
 pub fn memory(id: &str) -> Memory {
-    Memory {
-        space: Space::default(),
-        id: MemoryId::new(id),
-        content: format!("the content of {id}"),
-        place: Place { collection: None, section: "fact".to_owned() },
-        kind: "fact".to_owned(),
-        summary: None,
-        tags: Vec::new(),
-        weight: 0.5,
-        tier: Tier::LongTerm,
-        thread: None,
-        source: None,
-        enrichment: None,
-        links: Vec::new(),
-        access: Access::default(),
-        delivery: Delivery::OnDemand,
-        owner: None,
-        visibility: Visibility::Common,
-        supersedes: None,
-        superseded_by: None,
-        expires_at: None,
-        created_at: NOW,
-        updated_at: NOW,
-        revision: 1,
-    }
+    let fact = Memory::new(Space::default(), MemoryId::new(id), format!("the content of {id}"), "fact", NOW);
+    Memory { visibility: Visibility::Common, ..fact }
 }
 
 /// The same memory, as this owner's private one.
@@ -55,6 +48,11 @@ pub(super) fn pending_offspring(id: &str, source: &Memory) -> Memory {
     let enrichment = Some(EnrichmentStatus::Pending);
     let (source, like) = (Some(source.id.clone()), source.clone());
     Memory { tier: Tier::LongTerm, thread: None, source, enrichment, id: MemoryId::new(id), ..like }
+}
+
+/// A citation of that as a whole, whatever its state.
+pub(super) fn citation(kind: CitationKind, reference: &str) -> Citation {
+    Citation { kind, reference: reference.to_owned(), locator: None, pin: None, excerpt: None }
 }
 
 /// A passage of these words, without a vector.
@@ -99,9 +97,9 @@ pub(super) fn enqueue(id: &str, due_at: Timestamp) -> Batch {
     change(Change::Enqueue { memory: MemoryId::new(id), due_at })
 }
 
-/// A batch that relies on no wipe of the owner's data since that version.
-pub(super) fn not_wiped(owner: &str, since: u64) -> Batch {
-    change(Change::NotWiped { owner: owner.to_owned(), since })
+/// A batch that comes through that tool set and relies on no wipe of the owner's data since that version.
+pub(super) fn not_wiped(owner: &str, origin: &str, since: u64) -> Batch {
+    change(Change::NotWiped { owner: owner.to_owned(), origin: origin.to_owned(), since })
 }
 
 /// An answer cached now for an hour, without a vector; its query names its id.
@@ -137,7 +135,6 @@ pub(super) fn audit_entry(user: &str, tool: &str) -> AuditEntry {
         space: Space::default(),
         at: NOW,
         user: Some(user.to_owned()),
-
         caller: None,
         dialect: "memory-mcp".to_owned(),
         tool: tool.to_owned(),
@@ -161,7 +158,7 @@ pub(super) fn embed(memory: &Memory, vectors: Vec<Vector>) -> Batch {
 
 /// Everything in the default space that is live now, superseded or not, for a reader of everything.
 pub fn filter() -> Filter {
-    Filter::of(Space::default(), Reader { subject: None, everything: true }, NOW)
+    Filter::of(Space::default(), Reader::everything(), NOW)
 }
 
 /// A sweep of what has expired at `now`, and of nothing else.
@@ -172,7 +169,7 @@ pub fn sweep_of_expired(now: Timestamp) -> Sweep {
 
 /// The reader with this subject, not an administrator.
 pub fn reader(subject: Option<&str>) -> Reader {
-    Reader { subject: subject.map(str::to_owned), everything: false }
+    Reader::of(subject)
 }
 
 pub(super) fn words(words: &[&str]) -> Vec<String> {

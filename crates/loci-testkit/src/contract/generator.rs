@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 use loci_core::{
-    CollectionFilter, Delivery, EnrichmentStatus, Filter, JobOutcome, Link, Memory, MemoryId, ModelId, Passage, Place,
-    Reader, Relation, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp, Vector, Visibility,
+    Citation, CitationKind, CollectionFilter, Delivery, EnrichmentStatus, Filter, JobOutcome, Link, Memory, MemoryId,
+    ModelId, OwnerFilter, Passage, Place, Reader, Relation, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp,
+    Vector, Visibility,
 };
 
-use super::examples::{NOW, memory, space, words};
+use super::examples::{NOW, ODD_TEXTS, memory, space, words};
 use crate::{Random, quantise};
 
 const DIMENSIONS: usize = 24;
@@ -19,6 +20,7 @@ const TAGS: [&str; 3] = ["one", "two", "three"];
 
 pub(super) const SPACES: [&str; 2] = ["main", "other"];
 pub(super) const OWNER_NAMES: [&str; 2] = ["ann", "bob"];
+pub(super) const ORIGINS: [&str; 3] = ["engram", "mememory", ""];
 pub(super) const THREADS: [&str; 2] = ["talk", "file"];
 pub(super) const WORDS: [&str; 12] =
     ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "koi", "猫"];
@@ -68,12 +70,16 @@ impl Generator {
             weight: random.below(11) as f64 / 10.0,
             delivery: random.pick(&[Delivery::OnDemand, Delivery::Bootstrap]),
             summary: random.chance(20).then(|| format!("summary {}", random.below(10))),
-            tier: if random.chance(30) { Tier::ShortTerm } else { Tier::LongTerm },
+            tier: random.pick(&[Tier::LongTerm, Tier::LongTerm, Tier::ShortTerm, Tier::Apart]),
             thread: has_thread.then(|| thread(random)),
             source: random.chance(25).then(|| id_of(random)),
             enrichment: random.chance(40).then(|| random.pick(&EnrichmentStatus::ALL)),
             links: (0..random.below(3)).map(|_| link(random)).collect(),
+            citations: (0..random.below(3)).map(|_| citation(random)).collect(),
+            attributes: (0..random.below(3)).map(|_| (odd_text(random), odd_text(random))).collect(),
+            origin: random.pick(&ORIGINS).to_owned(),
             owner,
+            actor: random.chance(40).then(|| odd_text(random)),
             visibility: random.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
             supersedes: random.chance(25).then(|| id_of(random)),
             expires_at: random.chance(30).then(|| NOW.plus_seconds(random.below(6) as i64)),
@@ -115,8 +121,7 @@ impl Generator {
     pub(super) fn filter(&mut self) -> Filter {
         let random = &mut self.random;
         let name = random.pick(&["a", "b", "unknown"]).to_owned();
-        let reader = Reader { subject: random.pick(&OWNERS).map(str::to_owned), everything: random.chance(20) };
-        let filter = Filter::of(space(random.pick(&SPACES)), reader, moment_of(random));
+        let filter = Filter::of(space(random.pick(&SPACES)), reader(random), moment_of(random));
         Filter {
             collections: match random.below(8) {
                 0 => CollectionFilter::Global,
@@ -129,12 +134,19 @@ impl Generator {
             tags: TAGS.iter().filter(|_| random.chance(10)).map(|tag| (*tag).to_owned()).collect(),
             delivery: random.chance(15).then(|| random.pick(&[Delivery::OnDemand, Delivery::Bootstrap])),
             superseded: random.pick(&[Superseded::Hide, Superseded::Show]),
-            owner: random.chance(15).then(|| OWNER_NAMES[random.below(2)].to_owned()),
-            tier: random.chance(30).then(|| random.pick(&Tier::ALL)),
+            owner: if random.chance(30) { OwnerFilter::of(random.pick(&OWNERS)) } else { OwnerFilter::Any },
+            origin: random.chance(20).then(|| random.pick(&ORIGINS).to_owned()),
+            // In any order, some twice.
+            tiers: if random.chance(50) { (0..3).map(|_| random.pick(&Tier::ALL)).collect() } else { Vec::new() },
             created_from: random.chance(15).then(|| moment_of(random)),
             created_until: random.chance(15).then(|| moment_of(random)),
             ..filter
         }
+    }
+
+    /// One tool set, or none in particular.
+    pub(super) fn origin(&mut self) -> Option<&'static str> {
+        self.random.chance(50).then(|| self.random.pick(&ORIGINS))
     }
 
     /// At most `most` of these, each once.
@@ -184,4 +196,27 @@ fn thread(random: &mut Random) -> Thread {
 fn link(random: &mut Random) -> Link {
     let relation = random.pick(&[Relation::Reinforces, Relation::RelatedTo]);
     Link { target: id_of(random), relation, similarity: random.signed_unit() }
+}
+
+fn citation(random: &mut Random) -> Citation {
+    Citation {
+        kind: random.pick(&CitationKind::ALL),
+        reference: odd_text(random),
+        locator: random.chance(50).then(|| odd_text(random)),
+        pin: random.chance(50).then(|| odd_text(random)),
+        excerpt: random.chance(50).then(|| odd_text(random)),
+    }
+}
+
+fn odd_text(random: &mut Random) -> String {
+    random.pick(&ODD_TEXTS).to_owned()
+}
+
+fn reader(random: &mut Random) -> Reader {
+    Reader {
+        subject: random.pick(&OWNERS).map(str::to_owned),
+        everything: random.chance(20),
+        shared: random.chance(70),
+        own_origin: random.chance(30).then(|| random.pick(&ORIGINS).to_owned()),
+    }
 }

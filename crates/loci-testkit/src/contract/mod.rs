@@ -14,6 +14,8 @@ mod examples;
 mod generator;
 mod jobs;
 mod model;
+mod ownership;
+mod provenance;
 mod reading;
 mod searching;
 mod soft_deletion;
@@ -90,6 +92,14 @@ promises! {
         lists_come_newest_first_in_pages,
         tallies_come_by_place,
         spaces_are_apart;
+    provenance:
+        origin_actor_citations_and_attributes_come_back;
+    ownership:
+        a_filter_knows_owners_origins_and_tiers,
+        a_reader_keeps_to_what_is_shared_and_owned,
+        a_successor_hides_for_those_alone_who_may_read_it,
+        the_best_admitted_ones_are_found_among_many_better,
+        what_is_apart_comes_to_those_alone_who_ask;
     searching:
         words_are_scored_by_bm25_over_what_the_filter_admits,
         meaning_is_scored_by_cosine_of_the_same_model,
@@ -130,16 +140,19 @@ promises! {
         a_sweep_removes_what_was_softly_deleted_first,
         a_sweep_removes_answers_and_decisions_that_expired,
         a_sweep_removes_audit_entries_and_wipes_before_their_moment,
+        what_is_apart_outlives_every_sweep,
         a_large_memory_is_gone_for_all_from_its_first_part_on,
         a_sweep_keeps_to_its_limit_in_all;
     wiping:
-        a_wipe_removes_what_is_private_or_came_in_as_conversation,
-        a_wipe_takes_the_name_off_everything_else,
+        a_wipe_removes_what_is_not_common_or_came_in_as_conversation,
+        a_wipe_takes_the_name_off_what_is_common,
+        a_wipe_of_one_tool_set_leaves_the_others,
         a_wipe_removes_answers_decisions_and_audit_entries,
         a_wipe_leaves_other_users_and_spaces_alone,
         a_write_begun_before_a_wipe_is_refused,
         no_write_outlives_a_wipe_that_it_overlaps,
-        a_wipe_outlives_what_is_audited_later;
+        a_wipe_outlives_what_is_audited_later,
+        a_wipe_of_one_tool_set_concerns_no_other_one_later;
     jobs:
         a_job_is_leased_once_until_its_lease_runs_out,
         jobs_come_longest_due_first,

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use loci_core::{
-    Access, Batch, CandidateQuery, Change, Expect, Filter, Job, Memory, MemoryId, ModelId, Page, QueryVector, Result,
-    Space, Store, Touch,
+    Access, AuditEntry, AuditQuery, Batch, CandidateQuery, Change, Expect, Filter, Job, Memory, MemoryId, ModelId,
+    Page, QueryVector, Result, Space, Store, Touch,
 };
 
 use super::agreement::check_candidates;
-use super::examples::not_wiped;
-use super::generator::{Generator, MARKS, MODELS, OWNER_NAMES, THREADS, WORDS};
+use super::examples::{audit_entry, not_wiped};
+use super::generator::{Generator, MARKS, MODELS, ORIGINS, OWNER_NAMES, THREADS, WORDS};
 use super::sweeping::sweep_through;
 use super::{MakeStore, StoreAndTokens};
 use crate::NaiveStore;
@@ -68,7 +68,8 @@ impl Comparison<'_> {
             }
             10..12 => {
                 let (space, owner, now) = (self.random.space(), self.random.pick(&OWNER_NAMES), self.random.moment());
-                self.same(|store| store.wipe(&space, owner, now));
+                let origin = self.random.origin();
+                self.same(|store| store.wipe(&space, owner, origin, now));
             }
             12..18 => {
                 let touches: Vec<_> = (0..3).map(|_| self.touch()).collect();
@@ -107,13 +108,21 @@ impl Comparison<'_> {
         self.leased.extend(jobs.unwrap_or_default());
     }
 
-    /// A write that began at some earlier moment is refused by both stores or by none.
+    /// A write that began at some earlier moment is refused by both stores or by none, and so is a call left out.
     fn check_for_wipes(&mut self) {
         let (space, owner) = (self.random.space(), self.random.pick(&OWNER_NAMES));
+        let origin = self.random.pick(&ORIGINS);
         let since = self.random.pick(&self.versions);
-        let guard = |since| Batch { space: space.clone(), ..not_wiped(owner, since) };
+        let guard = |since| Batch { space: space.clone(), ..not_wiped(owner, origin, since) };
         let outcome = self.store.commit(guard(since.0)).map_err(|error| error.code);
         assert_eq!(outcome, self.model.commit(guard(since.1)).map_err(|error| error.code));
+        let (at, dialect) = (self.random.moment(), origin.to_owned());
+        let call = AuditEntry { space, at, dialect, ..audit_entry(owner, "tool") };
+        self.same(|store| store.append_audit(std::slice::from_ref(&call)));
+        self.same(|store| {
+            let noted = store.audit(&AuditQuery { limit: 1_000, ..AuditQuery::default() })?;
+            Ok(noted.into_iter().map(|(_, entry)| entry).collect::<Vec<_>>())
+        });
     }
 
     fn compare_reads(&mut self) {
@@ -121,6 +130,7 @@ impl Comparison<'_> {
         let page = Page { offset: self.random.below(4), limit: self.random.below(30) };
         assert_eq!(self.store.list(&filter, page), self.model.list(&filter, page), "{filter:?}");
         assert_eq!(self.store.tally(&filter), self.model.tally(&filter), "{filter:?}");
+        assert_eq!(self.store.revisions(&filter, page.limit), self.model.revisions(&filter, page.limit), "{filter:?}");
         let mut ids: Vec<MemoryId> = (0..5).map(|_| self.random.id()).collect();
         ids.dedup();
         assert_eq!(self.store.get_all(&filter, &ids), self.model.get_all(&filter, &ids), "{filter:?}");

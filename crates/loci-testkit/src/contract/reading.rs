@@ -1,27 +1,41 @@
 //! What reads by filter promise.
 
 use loci_core::{
-    CollectionFilter, Delivery, Filter, Memory, MemoryId, Page, Place, Reader, Superseded, Tally, Timestamp, Visibility,
+    CandidateQuery, CollectionFilter, Delivery, Filter, Memory, MemoryId, ModelId, Page, Passage, Place, QueryVector,
+    Reader, Superseded, Tally, Timestamp, Visibility,
 };
 
-use super::examples::{NOW, filter, memory, passage, put, reader, replace, space, words};
-use super::searching::search;
+use super::examples::{NOW, filter, memory, passage, put, reader, replace, space, vector, words};
+use super::searching::{ask, ids as hit_ids, search};
 use super::{MakeStore, StoreAndTokens};
 
 pub(super) const ALL: Page = Page { offset: 0, limit: 1_000 };
 
+/// A passage that [`admitted`] finds, by its word and by its meaning.
+pub(super) fn findable() -> Passage {
+    Passage { vector: Some(vector("findable", &[127])), ..passage("word") }
+}
+
 pub(super) fn add(store: &dyn StoreAndTokens, memory: &Memory) {
-    store.commit(put(memory, vec![passage("word")])).expect("the commit succeeds");
+    store.commit(put(memory, vec![findable()])).expect("the commit succeeds");
 }
 
 /// The ids that pass, sorted, after checking that lists, tallies and searches agree on them.
 pub(super) fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<String> {
     let listed = store.list(filter, ALL).expect("the store can be read");
-    let mut ids: Vec<String> = listed.into_iter().map(|memory| memory.id.to_string()).collect();
+    let revisions: Vec<_> = listed.into_iter().map(|memory| (memory.id, memory.revision)).collect();
+    assert_eq!(
+        store.revisions(filter, ALL.limit).as_ref(),
+        Ok(&revisions),
+        "revisions and list differ under {filter:?}"
+    );
+    let mut ids: Vec<String> = revisions.into_iter().map(|(id, _)| id.to_string()).collect();
     ids.sort();
-    assert_eq!(search(store, filter, &["word"]), ids, "search and list differ under {filter:?}");
-    let everyone = Reader { subject: None, everything: true };
-    let everything = Filter::of(filter.space.clone(), everyone, Timestamp::MIN);
+    assert_eq!(search(store, filter, &["word"]), ids, "search by words and list differ under {filter:?}");
+    let vector = QueryVector { model: ModelId::new("findable"), values: vec![1.0] };
+    let by_meaning = ask(store, &CandidateQuery { vector: Some(&vector), ..CandidateQuery::of(filter, 1_000) });
+    assert_eq!(hit_ids(&by_meaning), ids, "search by meaning and list differ under {filter:?}");
+    let everything = Filter::of(filter.space.clone(), Reader::everything(), Timestamp::MIN);
     let all = store.list(&everything, ALL).expect("the store can be read").into_iter().map(|memory| memory.id);
     let read = store.get_all(filter, &all.collect::<Vec<_>>()).expect("the store can be read");
     let mut read: Vec<_> = read.into_iter().map(|memory| memory.id.as_str().to_owned()).collect();
@@ -173,8 +187,15 @@ pub(super) fn lists_come_newest_first_in_pages(make: MakeStore<'_>) {
     assert_eq!(page(3, usize::MAX), ["d"]);
     assert_eq!(page(0, 0), Vec::<String>::new());
     assert_eq!(page(usize::MAX, 1), Vec::<String>::new());
+    let revision = Memory { updated_at: NOW.plus_seconds(4), revision: 2, ..memory("d") };
+    store.commit(replace(&revision, None)).expect("the commit succeeds");
+    for limit in [0, 1, 2, 4, usize::MAX] {
+        let all = [("d", 2), ("b", 1), ("a", 1), ("c", 1)];
+        let expected = all.into_iter().take(limit).map(|(name, revision)| (id(name), revision)).collect();
+        assert_eq!(store.revisions(&filter(), limit), Ok(expected), "the first {limit}");
+    }
     let whole = store.list(&filter(), Page { offset: 0, limit: 1 }).expect("the store can be read");
-    assert_eq!(whole, [Memory { updated_at: NOW.plus_seconds(3), ..memory("b") }]);
+    assert_eq!(whole, [revision]);
 }
 
 pub(super) fn tallies_come_by_place(make: MakeStore<'_>) {

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use loci_core::{EnrichmentStatus, ErrorCode, Filter, Memory, ModelId, Store, Superseded};
+use loci_core::{EnrichmentStatus, ErrorCode, Filter, Memory, ModelId, OwnerFilter, Store, Superseded};
 
 use super::examples::{
     NOW, delete, embed, enqueue, filter, memory, message, pending_offspring, private, put, replace, space, vector,
@@ -68,7 +68,7 @@ pub(super) fn a_soft_deletion_keeps_to_its_filter_and_id(make: MakeStore<'_>) {
     add(&*store, &private("ann", memory("untagged")));
     add(&*store, &Memory { tags: words(&["one"]), ..private("bob", memory("bobs")) });
     add(&*store, &Memory { space: space("other"), tags: words(&["one"]), ..private("ann", memory("a")) });
-    let tagged = Filter { owner: Some("ann".to_owned()), tags: words(&["one"]), ..filter() };
+    let tagged = Filter { owner: OwnerFilter::of(Some("ann")), tags: words(&["one"]), ..filter() };
     let deleted = |name: Option<&str>| {
         let chosen = name.map(id);
         store.soft_delete(&tagged, chosen.as_ref(), NOW, 10).expect("the store can be written")
@@ -112,7 +112,7 @@ pub(super) fn pending_offspring_is_softly_deleted_too(make: MakeStore<'_>) {
     add(&*store, &pending_offspring("anothers", &message("ann", 1)));
     commit(&*store, enqueue("pending", NOW));
     commit(&*store, enqueue("bobs", NOW));
-    let narrow = Filter { tier: Some(source.tier), ..filter() };
+    let narrow = Filter { tiers: vec![source.tier], ..filter() };
     assert_eq!(store.soft_delete(&narrow, Some(&source.id), NOW, 1), Ok(1), "the offspring does not pass");
     assert_eq!(admitted(&*store, &filter()), ["anothers", "bobs", "completed", "plain"]);
     assert_eq!(admitted(&*store, &Filter { space: space("other"), ..filter() }), ["elsewhere"]);

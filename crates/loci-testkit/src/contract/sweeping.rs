@@ -4,14 +4,14 @@ use std::iter::repeat_with;
 
 use loci_core::{
     AuditEntry, AuditQuery, CacheEntry, Decision, EnrichmentStatus, ErrorCode, Filter, JobCounts, Memory, ModelId,
-    Result, Sweep, Timestamp,
+    Result, Sweep, Tier, Timestamp,
 };
 
 use super::examples::{
-    NOW, audit_entry, cache_entry, decision, delete, embed, enqueue, filter, memory, not_wiped, passage, put, replace,
-    sweep_of_expired, vector,
+    NOW, audit_entry, cache_entry, decision, delete, embed, enqueue, filter, memory, not_wiped, passage, private, put,
+    replace, sweep_of_expired, vector,
 };
-use super::reading::admitted;
+use super::reading::{add, admitted, findable};
 use super::searching::search;
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
@@ -128,14 +128,31 @@ pub(super) fn a_sweep_removes_audit_entries_and_wipes_before_their_moment(make: 
     assert_eq!(sweep_all(&*store, &audited_before(0)), 1);
     assert_eq!(tools(), ["a", "d"], "an entry of the moment itself stays");
     let since = store.version().expect("the store can be read");
-    for (user, seconds) in [("bob", -1), ("carl", 0)] {
-        store.wipe(&space, user, NOW.plus_seconds(seconds)).expect("the data is wiped");
-        assert_eq!(refused(&*store, not_wiped(user, since)).code, ErrorCode::Conflict);
+    for (user, origin, seconds) in [("bob", None, -1), ("bob", Some(""), -2), ("carl", None, 0)] {
+        store.wipe(&space, user, origin, NOW.plus_seconds(seconds)).expect("the data is wiped");
+        assert_eq!(refused(&*store, not_wiped(user, origin.unwrap_or("engram"), since)).code, ErrorCode::Conflict);
     }
-    let wiped_before = Sweep { wiped_before: NOW, ..sweep_of_nothing() };
-    assert_eq!(sweep_all(&*store, &wiped_before), 1);
-    commit(&*store, not_wiped("bob", since));
-    assert_eq!(refused(&*store, not_wiped("carl", since)).code, ErrorCode::Conflict);
+    let wiped_before = |seconds| Sweep { wiped_before: NOW.plus_seconds(seconds), ..sweep_of_nothing() };
+    assert_eq!(sweep_all(&*store, &wiped_before(-1)), 1);
+    assert_eq!(refused(&*store, not_wiped("bob", "", since)).code, ErrorCode::Conflict, "one of the two is left");
+    assert_eq!(sweep_all(&*store, &wiped_before(0)), 1);
+    commit(&*store, not_wiped("bob", "engram", since));
+    assert_eq!(refused(&*store, not_wiped("carl", "engram", since)).code, ErrorCode::Conflict);
+}
+
+pub(super) fn what_is_apart_outlives_every_sweep(make: MakeStore<'_>) {
+    let store = make();
+    let apart = |id: &str| Memory { tier: Tier::Apart, ..private("ann", memory(id)) };
+    let expired = Memory { tier: Tier::ShortTerm, expires_at: Some(NOW), ..memory("expired") };
+    for memory in [apart("kept"), apart("softly deleted"), expired] {
+        add(&*store, &memory);
+    }
+    assert_eq!(store.soft_delete(&filter(), Some(&memory("softly deleted").id), NOW, 1), Ok(1));
+    let end = Timestamp::from_microseconds(i64::MAX);
+    let everything = Sweep { expired_at: end, deleted_until: end, audited_before: end, wiped_before: end };
+    assert_eq!(sweep_all(&*store, &everything), 2);
+    assert_eq!(found(&*store, &memory("kept")), Some(apart("kept")));
+    assert_eq!(admitted(&*store, &filter()), ["kept"]);
 }
 
 pub(super) fn a_large_memory_is_gone_for_all_from_its_first_part_on(make: MakeStore<'_>) {
@@ -145,9 +162,9 @@ pub(super) fn a_large_memory_is_gone_for_all_from_its_first_part_on(make: MakeSt
     let filter = Filter { live_at: Timestamp::MIN, ..filter() };
     let enrichment = Some(EnrichmentStatus::Pending);
     let large = Memory { expires_at: Some(NOW), enrichment, ..memory("large") };
-    commit(&*store, put(&large, vec![passage("word"); PASSAGES]));
+    commit(&*store, put(&large, vec![findable(); PASSAGES]));
     commit(&*store, enqueue("large", NOW));
-    commit(&*store, put(&memory("small"), vec![passage("word")]));
+    add(&*store, &memory("small"));
     assert_eq!(search(&*store, &filter, &["word"]), ["large", "small"]);
     let leased = store.lease_jobs(NOW, NOW.plus_seconds(1), "lease", 1).expect("the store can be written");
     assert_eq!(leased.len(), 1);
@@ -183,7 +200,7 @@ pub(super) fn a_sweep_keeps_to_its_limit_in_all(make: MakeStore<'_>) {
     let decided = Decision { expires_at: Some(NOW), ..decision("ann", "key") };
     store.put_decision(&decided, 0).expect("the decision is stored");
     store.append_audit(&[audit_entry("ann", "tool")]).expect("the entry is added");
-    store.wipe(&memory("a").space, "bob", NOW).expect("the data is wiped");
+    store.wipe(&memory("a").space, "bob", None, NOW).expect("the data is wiped");
     let later = NOW.plus_seconds(1);
     let everything = Sweep { expired_at: NOW, deleted_until: NOW, audited_before: later, wiped_before: later };
     assert_eq!(store.sweep(&everything, 0), Ok(0));

@@ -3,20 +3,32 @@
 use std::thread;
 
 use loci_core::{
-    AuditEntry, AuditQuery, CacheEntry, Decision, EnrichmentStatus, ErrorCode, Filter, JobCounts, Memory, Timestamp,
-    Visibility, Wiped,
+    AuditEntry, AuditQuery, CacheEntry, CitationKind, Decision, EnrichmentStatus, ErrorCode, Filter, JobCounts, Memory,
+    OwnerFilter, Tier, Timestamp, Visibility, Wiped,
 };
 
 use super::examples::{
-    NOW, audit_entry, cache_entry, decision, delete, enqueue, filter, memory, message, not_wiped, passage,
+    NOW, audit_entry, cache_entry, citation, decision, delete, enqueue, filter, memory, message, not_wiped, passage,
     pending_offspring, private, put, space,
 };
-use super::reading::{ALL, add, admitted};
+use super::reading::{ALL, add, admitted, id};
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
 
 fn wipe(store: &dyn StoreAndTokens, owner: &str) -> Wiped {
-    store.wipe(&memory("a").space, owner, NOW).expect("the data is wiped")
+    wipe_of(store, owner, None)
+}
+
+fn wipe_of(store: &dyn StoreAndTokens, owner: &str, origin: Option<&str>) -> Wiped {
+    store.wipe(&memory("a").space, owner, origin, NOW).expect("the data is wiped")
+}
+
+fn common(memory: Memory) -> Memory {
+    Memory { visibility: Visibility::Common, ..memory }
+}
+
+fn shared(memory: Memory) -> Memory {
+    Memory { visibility: Visibility::Shared, ..memory }
 }
 
 fn version(store: &dyn StoreAndTokens) -> u64 {
@@ -27,7 +39,11 @@ fn version(store: &dyn StoreAndTokens) -> u64 {
 fn add_all_kinds(store: &dyn StoreAndTokens, owner: &str) {
     store.put_cache_entry(&cache_entry(owner, &format!("entry of {owner}")), 0).expect("the entry is added");
     assert_eq!(store.put_decision(&decision(owner, "key"), 0), Ok(true));
-    store.append_audit(&[audit_entry(owner, "tool")]).expect("the entry is added");
+    note(store, audit_entry(owner, "tool"));
+}
+
+fn note(store: &dyn StoreAndTokens, entry: AuditEntry) {
+    store.append_audit(&[entry]).expect("the entry is added");
 }
 
 /// How many cache entries, decisions and audit entries that owner has in the default space.
@@ -40,13 +56,14 @@ fn all_kinds(store: &dyn StoreAndTokens, owner: &str) -> (usize, usize, usize) {
     (cached.len(), usize::from(decided.is_some()), audited.len())
 }
 
-pub(super) fn a_wipe_removes_what_is_private_or_came_in_as_conversation(make: MakeStore<'_>) {
+pub(super) fn a_wipe_removes_what_is_not_common_or_came_in_as_conversation(make: MakeStore<'_>) {
     let store = make();
-    let common = |memory: Memory| Memory { visibility: Visibility::Common, ..memory };
     let source = message("ann", 0);
     for removed in [
         source.clone(),
         private("ann", memory("private")),
+        shared(private("ann", memory("shared"))),
+        Memory { tier: Tier::Apart, ..shared(private("ann", memory("apart"))) },
         common(message("ann", 1)),
         Memory { enrichment: Some(EnrichmentStatus::Completed), ..common(private("ann", memory("completed"))) },
         pending_offspring("pending", &source),
@@ -60,7 +77,7 @@ pub(super) fn a_wipe_removes_what_is_private_or_came_in_as_conversation(make: Ma
     }
     assert_eq!(store.soft_delete(&filter(), Some(&memory("softly deleted").id), NOW, 1), Ok(1));
     let before = version(&*store);
-    assert_eq!(wipe(&*store, "ann"), Wiped { memories: 7, ..Wiped::default() });
+    assert_eq!(wipe(&*store, "ann"), Wiped { memories: 9, ..Wiped::default() });
     assert!(version(&*store) > before);
     assert_eq!(admitted(&*store, &filter()), Vec::<String>::new());
     let size = store.size().expect("the store can be read");
@@ -73,25 +90,99 @@ pub(super) fn a_wipe_removes_what_is_private_or_came_in_as_conversation(make: Ma
     commit(&*store, put(&memory("softly deleted"), Vec::new()));
 }
 
-pub(super) fn a_wipe_takes_the_name_off_everything_else(make: MakeStore<'_>) {
+pub(super) fn a_wipe_takes_the_name_off_what_is_common(make: MakeStore<'_>) {
     let store = make();
-    let anns = |name: &str, visibility| Memory { visibility, ..private("ann", memory(name)) };
-    let (common, shared) = (anns("common", Visibility::Common), anns("shared", Visibility::Shared));
-    let deleted = anns("softly deleted", Visibility::Common);
-    for kept in [&common, &shared, &deleted] {
+    let named = |actor: &str, memory: Memory| Memory { actor: Some(actor.to_owned()), ..memory };
+    let anns = |name: &str| {
+        let (origin, citations) = ("engram".to_owned(), vec![citation(CitationKind::File, "src/ann.rs")]);
+        common(named("Ann", Memory { origin, citations, ..private("ann", memory(name)) }))
+    };
+    let (fact, apart) = (anns("fact"), Memory { tier: Tier::Apart, ..anns("apart") });
+    let deleted = anns("softly deleted");
+    let others = [named("ann", private("bob", memory("bobs"))), named("ann", memory("nobodys"))];
+    for kept in [&fact, &apart, &deleted].into_iter().chain(&others) {
         add(&*store, kept);
     }
     assert_eq!(store.soft_delete(&filter(), Some(&deleted.id), NOW, 1), Ok(1));
     assert_eq!(wipe(&*store, "ann"), Wiped::default());
-    let anns = Filter { owner: Some("ann".to_owned()), ..filter() };
+    let anns = Filter { owner: OwnerFilter::of(Some("ann")), ..filter() };
     assert_eq!(admitted(&*store, &anns), Vec::<String>::new());
-    assert_eq!(admitted(&*store, &filter()), ["common", "shared"]);
-    for kept in [common, shared] {
-        let nameless = Memory { owner: None, revision: 2, ..kept.clone() };
+    assert_eq!(admitted(&*store, &filter()), ["apart", "bobs", "fact", "nobodys"]);
+    for other in &others {
+        assert_eq!(found(&*store, other).as_ref(), Some(other), "an actor alone is no owner");
+    }
+    for kept in [fact, apart] {
+        let nameless = Memory { owner: None, actor: None, revision: 2, ..kept.clone() };
         assert_eq!(found(&*store, &kept), Some(nameless), "nothing else of it changes");
         assert_eq!(refused(&*store, delete(&kept)).code, ErrorCode::Conflict, "its revision has risen");
     }
     assert_eq!(refused(&*store, put(&deleted, Vec::new())).code, ErrorCode::Conflict, "it is still there");
+}
+
+pub(super) fn a_wipe_of_one_tool_set_leaves_the_others(make: MakeStore<'_>) {
+    let store = make();
+    let of = |origin: &str| {
+        let named = |memory: Memory| Memory {
+            id: id(&format!("{origin} {}", memory.id)),
+            origin: origin.to_owned(),
+            actor: Some("Ann".to_owned()),
+            thread: None,
+            ..memory
+        };
+        let fact = |name: &str| private("ann", memory(name));
+        let enrichment = Some(EnrichmentStatus::Pending);
+        [
+            named(message("ann", 0)),
+            named(fact("private")),
+            named(shared(fact("shared"))),
+            named(common(Memory { enrichment, ..fact("pending") })),
+            named(fact("softly deleted")),
+            named(common(fact("common"))),
+            named(common(Memory { tier: Tier::Apart, ..fact("apart") })),
+        ]
+    };
+    let is_deleted = |memory: &Memory| memory.id.as_str().ends_with("softly deleted");
+    let origins = ["engram", "ENGRAM", "engram ", "memory-mcp", ""];
+    for memory in origins.iter().flat_map(|origin| of(origin)) {
+        add(&*store, &memory);
+        if memory.enrichment.is_some() {
+            commit(&*store, enqueue(memory.id.as_str(), NOW));
+        }
+        if is_deleted(&memory) {
+            assert_eq!(store.soft_delete(&filter(), Some(&memory.id), NOW, 1), Ok(1));
+        }
+    }
+    add_all_kinds(&*store, "ann");
+    for entry in [
+        AuditEntry { dialect: "engram".to_owned(), ..audit_entry("ann", "tool") },
+        AuditEntry { user: Some("bob".to_owned()), caller: Some("ann".to_owned()), ..audit_entry("ann", "tool") },
+    ] {
+        note(&*store, entry);
+    }
+    let rest = Wiped { cache_entries: 1, audit_entries: 1, decisions: 1, memories: 5 };
+    assert_eq!(wipe_of(&*store, "ann", Some("engram")), rest, "answers and decisions go, too");
+    assert_eq!(all_kinds(&*store, "ann"), (0, 0, 1), "the call through another tool set stays noted");
+    let for_bob = store.audit(&AuditQuery { user: Some("bob".to_owned()), limit: 1, ..AuditQuery::default() });
+    assert_eq!(for_bob.map(|calls| calls[0].1.caller.clone()), Ok(Some("ann".to_owned())));
+    assert_eq!(store.job_counts().map(|counts| counts.waiting), Ok(4), "the jobs of the others are left");
+    for memory in origins[1..].iter().flat_map(|origin| of(origin)) {
+        if is_deleted(&memory) {
+            assert_eq!(refused(&*store, put(&memory, Vec::new())).code, ErrorCode::Conflict, "it is still there");
+        } else {
+            assert_eq!(found(&*store, &memory), Some(memory), "it stays as it was");
+        }
+    }
+    let [.., fact, apart] = of("engram");
+    for kept in [fact, apart] {
+        let nameless = Memory { owner: None, actor: None, revision: 2, ..kept };
+        assert_eq!(found(&*store, &nameless).as_ref(), Some(&nameless));
+    }
+    assert_eq!(wipe_of(&*store, "ann", Some("unknown")), Wiped::default());
+    assert_eq!(wipe_of(&*store, "ann", Some("")).memories, 5);
+    assert_eq!(wipe(&*store, "ann").memories, 15, "without a tool set, all that is left goes");
+    assert_eq!(admitted(&*store, &filter()).len(), 2 * origins.len());
+    let anns = Filter { owner: OwnerFilter::of(Some("ann")), ..filter() };
+    assert_eq!(admitted(&*store, &anns), Vec::<String>::new());
 }
 
 pub(super) fn a_wipe_removes_answers_decisions_and_audit_entries(make: MakeStore<'_>) {
@@ -135,7 +226,7 @@ pub(super) fn a_wipe_leaves_other_users_and_spaces_alone(make: MakeStore<'_>) {
     assert_eq!(admitted(&*store, &filter()), ["blank", "bob-0", "case", "nobody-0"]);
     assert_eq!(found(&*store, &kept[0]).as_ref(), Some(&kept[0]));
     assert_eq!(all_kinds(&*store, "bob"), (1, 1, 1));
-    let removed = store.wipe(&other, "ann", NOW);
+    let removed = store.wipe(&other, "ann", None, NOW);
     assert_eq!(removed, Ok(Wiped { memories: 1, cache_entries: 1, audit_entries: 1, decisions: 1 }));
     let audited = store.audit(&AuditQuery { limit: 100, ..AuditQuery::default() }).expect("the store can be read");
     assert_eq!(audited.len(), 2);
@@ -144,11 +235,11 @@ pub(super) fn a_wipe_leaves_other_users_and_spaces_alone(make: MakeStore<'_>) {
 pub(super) fn a_write_begun_before_a_wipe_is_refused(make: MakeStore<'_>) {
     let store = make();
     let before = version(&*store);
-    commit(&*store, not_wiped("ann", before));
+    commit(&*store, not_wiped("ann", "engram", before));
     wipe(&*store, "ann");
     let guarded = |since| {
         let mut batch = put(&message("ann", 0), vec![passage("word")]);
-        batch.changes.extend(not_wiped("ann", since).changes);
+        batch.changes.extend(not_wiped("ann", "engram", since).changes);
         batch
     };
     assert_eq!(refused(&*store, guarded(before)).code, ErrorCode::Conflict);
@@ -157,7 +248,7 @@ pub(super) fn a_write_begun_before_a_wipe_is_refused(make: MakeStore<'_>) {
     let decided = store.put_decision(&decision("ann", "key"), before);
     assert_eq!(decided.expect_err("it is refused").code, ErrorCode::Conflict);
     assert_eq!((found(&*store, &message("ann", 0)), all_kinds(&*store, "ann")), (None, (0, 0, 0)));
-    commit(&*store, not_wiped("bob", before));
+    commit(&*store, not_wiped("bob", "engram", before));
     let elsewhere = CacheEntry { space: space("other"), ..cache_entry("ann", "entry") };
     store.put_cache_entry(&elsewhere, before).expect("in another space nothing was wiped");
     let after = version(&*store);
@@ -165,20 +256,20 @@ pub(super) fn a_write_begun_before_a_wipe_is_refused(make: MakeStore<'_>) {
     store.put_cache_entry(&cache_entry("ann", "entry"), after).expect("the entry is added");
     assert_eq!(store.put_decision(&decision("ann", "key"), after), Ok(true));
     wipe(&*store, "ann");
-    assert_eq!(refused(&*store, not_wiped("ann", after)).code, ErrorCode::Conflict, "the last wipe counts");
-    commit(&*store, not_wiped("ann", version(&*store)));
+    assert_eq!(refused(&*store, not_wiped("ann", "engram", after)).code, ErrorCode::Conflict, "the last wipe counts");
+    commit(&*store, not_wiped("ann", "engram", version(&*store)));
 }
 
 pub(super) fn no_write_outlives_a_wipe_that_it_overlaps(make: MakeStore<'_>) {
     const WRITERS: usize = 4;
     const MEMORIES: usize = 25;
     let store = make();
-    let shared: &dyn StoreAndTokens = &*store;
+    let store: &dyn StoreAndTokens = &*store;
     let write = |id: &str| {
-        let since = version(shared);
+        let since = version(store);
         let mut batch = put(&Memory { content: since.to_string(), ..private("ann", memory(id)) }, Vec::new());
-        batch.changes.extend(not_wiped("ann", since).changes);
-        if let Err(error) = shared.commit(batch) {
+        batch.changes.extend(not_wiped("ann", "engram", since).changes);
+        if let Err(error) = store.commit(batch) {
             assert_eq!(error.code, ErrorCode::Conflict, "{error}");
         }
     };
@@ -187,8 +278,8 @@ pub(super) fn no_write_outlives_a_wipe_that_it_overlaps(make: MakeStore<'_>) {
             scope.spawn(move || (0..MEMORIES).for_each(|number| write(&format!("{writer}-{number}"))));
         }
         let wipes = (0..5).map(|_| {
-            let before = version(shared);
-            wipe(shared, "ann");
+            let before = version(store);
+            wipe(store, "ann");
             before
         });
         wipes.last().expect("there are some")
@@ -202,7 +293,7 @@ pub(super) fn no_write_outlives_a_wipe_that_it_overlaps(make: MakeStore<'_>) {
 pub(super) fn a_wipe_outlives_what_is_audited_later(make: MakeStore<'_>) {
     let store = make();
     wipe(&*store, "ann");
-    store.wipe(&memory("a").space, "ann", NOW.plus_seconds(-5)).expect("the data is wiped");
+    store.wipe(&memory("a").space, "ann", None, NOW.plus_seconds(-5)).expect("the data is wiped");
     let at = |seconds, entry: AuditEntry| AuditEntry { at: NOW.plus_seconds(seconds), ..entry };
     let entries = [
         at(-9, audit_entry("ann", "before")),
@@ -217,4 +308,45 @@ pub(super) fn a_wipe_outlives_what_is_audited_later(make: MakeStore<'_>) {
     let found = store.audit(&AuditQuery { limit: 100, ..AuditQuery::default() }).expect("the store can be read");
     let tools: Vec<_> = found.iter().map(|(_, entry)| entry.tool.as_str()).collect();
     assert_eq!(tools, ["at the moment", "after", "of another", "of nobody", "elsewhere"]);
+}
+
+pub(super) fn a_wipe_of_one_tool_set_concerns_no_other_one_later(make: MakeStore<'_>) {
+    let store = make();
+    let start = version(&*store);
+    let origins = ["engram", "ENGRAM", "memory-mcp", ""];
+    // Through which of them a write that began then is refused.
+    let refused_since = |since| {
+        let is_refused = |origin: &&str| store.commit(not_wiped("ann", origin, since)).is_err();
+        origins.into_iter().filter(is_refused).collect::<Vec<_>>()
+    };
+    wipe_of(&*store, "ann", Some("engram"));
+    assert_eq!(refused_since(start), ["engram"]);
+    let decided = store.put_decision(&decision("ann", "key"), start);
+    assert_eq!(decided.expect_err("it is refused").code, ErrorCode::Conflict, "every wipe removes decisions");
+    let entry = store.put_cache_entry(&cache_entry("ann", "entry"), start);
+    assert_eq!(entry.expect_err("it is refused").code, ErrorCode::Conflict, "every wipe removes answers");
+    store.wipe(&memory("a").space, "ann", Some(""), NOW.plus_seconds(-2)).expect("the data is wiped");
+    assert_eq!(refused_since(start), ["engram", ""]);
+    let all = version(&*store);
+    store.wipe(&memory("a").space, "ann", None, NOW.plus_seconds(-5)).expect("the data is wiped");
+    assert_eq!((refused_since(start), refused_since(all)), (origins.to_vec(), origins.to_vec()));
+    let later = version(&*store);
+    wipe_of(&*store, "ann", Some("memory-mcp"));
+    assert_eq!(refused_since(later), ["memory-mcp"]);
+    assert_eq!(refused_since(version(&*store)), Vec::<&str>::new());
+
+    // The moments of the wipes, whichever came first: 0, 0, -2 and -5.
+    let call = |dialect: &str, seconds| AuditEntry {
+        dialect: dialect.to_owned(),
+        at: NOW.plus_seconds(seconds),
+        ..audit_entry("ann", &format!("{dialect} {seconds}"))
+    };
+    for origin in origins {
+        let calls = [-6, -5, -3, -2, -1, 0].map(|seconds| call(origin, seconds));
+        store.append_audit(&calls).expect("the entries are added");
+    }
+    let found = store.audit(&AuditQuery { limit: 100, ..AuditQuery::default() }).expect("the store can be read");
+    let tools: Vec<_> = found.iter().map(|(_, entry)| entry.tool.as_str()).collect();
+    let of_other = ["ENGRAM -5", "ENGRAM -3", "ENGRAM -2", "ENGRAM -1", "ENGRAM 0"];
+    assert_eq!(tools, [&["engram 0"][..], &of_other, &["memory-mcp 0", " -2", " -1", " 0"]].concat());
 }

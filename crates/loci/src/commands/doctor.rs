@@ -3,17 +3,20 @@
 use std::fmt::{self, Write};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
-use loci_core::{Caller, Clock, CollectionFilter, JobStore, Store, TokenStore};
+use loci_core::{Caller, Clock, CollectionFilter, JobStore, Store, TokenStore, TokenVerifier};
 use loci_engine::{List, SearchMode};
+use loci_oidc::{KeyStatus, OidcVerifier};
+use loci_server::{MonotonicTime, Tls};
 use serde_json::{Value, json};
 
 use crate::damage;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment};
 use crate::secret;
-use crate::settings::Settings;
+use crate::settings::{Settings, TlsFiles};
 use crate::wiring::{Parts, SystemClock, probe};
 
 /// The clock stands at an impossible time before this: seconds since 1970, 2025-01-01.
@@ -66,6 +69,8 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         findings.extend(token_file(&secret::file_in(&settings.data)));
     }
     findings.push(model(settings));
+    findings.extend(identity_provider(settings));
+    findings.extend(certificate(settings));
     findings.push(clock());
 
     let mut text = String::new();
@@ -79,6 +84,33 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         _ => None,
     });
     worst.map_or(Ok(()), |exit| Err(Failure::new(exit, "")))
+}
+
+/// Whether the provider of tokens answers, if there is one.
+fn identity_provider(settings: &Settings) -> Option<Finding> {
+    const WHAT: &str = "identity";
+    let options = settings.network.oidc.clone()?;
+    let verifier = match OidcVerifier::new(options, Arc::new(SystemClock)) {
+        Ok(verifier) => verifier,
+        Err(error) => return Some((WHAT, Verdict::Fail(Exit::Usage), error.message)),
+    };
+    Some(match verifier.probe() {
+        Ok(KeyStatus { keys, .. }) => (WHAT, Verdict::Ok, format!("{} answers, with {keys} keys", verifier.issuer())),
+        Err(error) => {
+            (WHAT, Verdict::Warn, format!("{}; until it answers, none of its tokens is accepted", error.message))
+        }
+    })
+}
+
+/// Whether the certificate of the HTTP server can be used, if there is one.
+fn certificate(settings: &Settings) -> Option<Finding> {
+    const WHAT: &str = "certificate";
+    let TlsFiles { certificate, key } = settings.network.tls.clone()?;
+    let shown = certificate.display().to_string();
+    Some(match Tls::from_files(certificate, key, MonotonicTime::default()) {
+        Ok(_) => (WHAT, Verdict::Ok, format!("{shown} and its key can be used")),
+        Err(error) => (WHAT, Verdict::Fail(Exit::Usage), error.message),
+    })
 }
 
 fn folder(data: &Path) -> Finding {

@@ -62,18 +62,14 @@ impl Line {
             updated_at: moment("updated_at", self.updated_at)?,
             expires_at: moment("expires_at", self.expires_at)?,
             memory: Remember {
-                content: self.content,
                 collection: self.project,
-                section: None,
-                kind,
                 tags: self.tags,
                 weight: self.weight.unwrap_or(1.0),
                 delivery: if is_bootstrap { Delivery::Bootstrap } else { Delivery::OnDemand },
                 visibility: visibility
                     .ok_or_else(|| Error::invalid("visibility", "must be `private`, `shared` or `common`"))?,
-                ttl_seconds: None,
                 supersedes: id("supersedes", self.supersedes)?,
-                similar: None,
+                ..Remember::new(self.content, kind)
             },
         };
         import.check(&Caller::local())?;

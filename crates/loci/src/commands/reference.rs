@@ -132,12 +132,13 @@ fn tools(page: &mut String, dialect: &loci_dialects::Dialect) {
         let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let arguments = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
         let description = tool.description();
+        let scopes: Vec<_> = tool.scopes().iter().map(|scope| format!("`{}`", scope.name())).collect();
         let _ = write!(
             page,
-            "\n### {}: {}\n\n{description}\n\nNeeds the scope `{}`.\n",
+            "\n### {}: {}\n\n{description}\n\nNeeds the scope {}.\n",
             dialect.name,
             tool.name,
-            tool.scope.name()
+            scopes.join(" and ")
         );
         if !arguments.is_empty() {
             page.push_str("\n| argument | type | meaning |\n|---|---|---|\n");

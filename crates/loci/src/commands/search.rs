@@ -1,7 +1,7 @@
 //! `loci search`: finds memories by a question.
 
 use loci_core::limits::RECALL_RESULTS_MAX;
-use loci_core::{Caller, CollectionFilter, ErrorCode, Tier};
+use loci_core::{Caller, CollectionFilter, ErrorCode};
 use loci_dialects::explained;
 use loci_dialects::mememory::{self, Record};
 use loci_engine::{Hit, Recall, SearchMode, Signals};
@@ -15,15 +15,12 @@ use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
+    let limit = clamped(arguments.limit, RECALL_RESULTS_MAX);
     let request = Recall {
-        query: &arguments.query,
-        tier: Some(Tier::LongTerm),
         collections: collections(arguments.project.as_deref()),
         sections: arguments.only.r#type.iter().cloned().collect(),
         tags: arguments.only.tags.clone(),
-        limit: clamped(arguments.limit, RECALL_RESULTS_MAX),
-        ranking: &mememory::score,
-        counts_access: false,
+        ..Recall::new(&arguments.query, limit, &mememory::score)
     };
     let recalled = parts.engine.recall(&Caller::local(), &request).map_err(|error| {
         let needs_model = settings.search == SearchMode::Vector && error.code == ErrorCode::Unavailable;

@@ -3,11 +3,13 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
-use loci_core::TokenStore;
+use loci_core::{TokenStore, TokenVerifier};
 use loci_dialects::DIALECTS;
 use loci_engine::SearchMode;
-use loci_server::{Authentication, Host, HttpConfig, HttpServer};
+use loci_oidc::OidcVerifier;
+use loci_server::{Authentication, Host, HttpConfig, HttpServer, MonotonicTime, PublicUrl, Tls};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -16,45 +18,55 @@ use crate::cli::Serve;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::secret::{self, OwnersToken};
-use crate::settings::{ALLOWED_HOSTS, EmbeddingChoice, Settings};
+use crate::settings::{
+    ALLOWED_HOSTS, BIND, EmbeddingChoice, Network, OIDC_ISSUER, PUBLIC_URL, Settings, TRUSTED_PROXIES, TlsFiles,
+};
 use crate::signal::signal;
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock, probe};
 
+/// How long the start waits for the keys of an identity provider.
+const FIRST_FETCH_TIMEOUT: Duration = Duration::from_secs(2);
 /// Threads that drive connections; calls have threads of their own.
 const WORKERS: usize = 2;
 
 pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(), Failure> {
-    let is_loopback = settings.bind.ip().is_loopback();
-    if arguments.no_auth && !is_loopback {
-        let message = format!(
-            "--no-auth would let everybody who reaches {} read and write; bind a loopback address such as 127.0.0.1, \
-             or leave out --no-auth",
-            settings.bind
-        );
-        return Err(Failure::new(Exit::Usage, message));
+    if arguments.no_auth {
+        refuse_more_than_loopback(settings)?;
     }
+    let oidc = verifier(settings)?;
+    let tls = tls(settings)?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let runtime = runtime()?;
     // Before the store is opened, so that a second server ends without having touched anything.
     let listener = runtime.block_on(bind(settings.bind))?;
     let address = listener.local_addr().map_err(|error| unusable(settings.bind, &error))?;
     let parts = Parts::open(settings)?;
+    let _refresher = oidc.as_ref().map(|oidc| oidc.start()).transpose()?.inspect(|refresher| {
+        // So that the first tokens find the keys, if the provider is there.
+        refresher.wait_for_first_fetch(FIRST_FETCH_TIMEOUT);
+    });
     let token = if arguments.no_auth { None } else { Some(secret::ensure(&settings.data, &*parts.store)?) };
     // From here on a signal ends the server in good order.
     let signal = {
         let _runtime = runtime.enter();
         signal()
     };
-    announce(settings, address, token.as_ref(), output)?;
-    if !is_loopback {
-        note("warning: tokens and memories travel unencrypted; put a proxy with TLS in front of this address");
+    announce(settings, scheme, address, token.as_ref(), output)?;
+    if !address.ip().is_loopback() && tls.is_none() {
+        note(
+            "warning: tokens and memories travel unencrypted; give --tls-cert and --tls-key, or put a proxy with TLS \
+             in front of this address",
+        );
     }
     if address.ip().is_unspecified() {
-        note_hosts(&settings.allowed_hosts);
+        note_hosts(settings);
     }
     probe_endpoint(settings);
 
     let _background = Background::start(&parts, settings);
-    runtime.block_on(serve(settings, &parts, arguments.no_auth, listener, address.ip(), signal));
+    let verifier = oidc.map(|oidc| -> Arc<dyn TokenVerifier> { oidc });
+    let authentication = authentication(&parts, arguments.no_auth, verifier);
+    runtime.block_on(serve(settings, &parts, HttpConfig { tls, ..HttpConfig::new(authentication) }, listener, signal));
     // Then nothing holds the engine any more, and the store is closed when it is dropped.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);
     Ok(())
@@ -85,6 +97,7 @@ fn unusable(address: SocketAddr, error: &std::io::Error) -> Failure {
 /// Says where the server listens, and prints the line that connects a host to it.
 fn announce(
     settings: &Settings,
+    scheme: &str,
     address: SocketAddr,
     token: Option<&OwnersToken>,
     output: Output,
@@ -95,7 +108,9 @@ fn announce(
         IpAddr::V6(ip) if ip.is_unspecified() => name_of(Ipv6Addr::LOCALHOST.into()),
         ip => name_of(ip),
     };
-    let url = format!("http://{host}:{}/mcp/{}", address.port(), DIALECTS[0].name);
+    let here = format!("{scheme}://{host}:{}", address.port());
+    let base = settings.network.public_url.as_ref().map_or_else(|| here.clone(), ToString::to_string);
+    let url = format!("{base}/mcp/{}", DIALECTS[0].name);
     let file = secret::file_in(&settings.data);
     let bearer = match token {
         None => None,
@@ -108,7 +123,7 @@ fn announce(
     };
     let header = bearer.map_or_else(String::new, |bearer| format!("--header \"Authorization: Bearer {bearer}\" "));
     let command = format!("claude mcp add --transport http {header}loci {url}");
-    note(format_args!("listening on http://{address}"));
+    note(format_args!("listening on {scheme}://{address}"));
     match token {
         None => note("no token is asked for (--no-auth); to connect Claude Code:"),
         Some(OwnersToken::New(_)) => {
@@ -131,9 +146,11 @@ fn name_of(ip: IpAddr) -> String {
 }
 
 /// Whoever binds every address expects to be reached under names that only they know.
-fn note_hosts(of_setting: &[String]) {
-    let served = ["localhost", "127.0.0.1", "[::1]"].into_iter().chain(of_setting.iter().map(String::as_str));
-    let served = served.collect::<Vec<_>>().join(", ");
+fn note_hosts(settings: &Settings) {
+    let public = settings.network.public_url.as_ref().map(PublicUrl::host);
+    let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+    let served: Vec<_> = loopback.into_iter().chain(settings.allowed_hosts.iter().cloned()).chain(public).collect();
+    let served = served.join(", ");
     note(format_args!(
         "note: only requests to the hosts {served} are served; put the names and addresses \
          under which other machines reach this one into the setting `{}` ({})",
@@ -156,27 +173,67 @@ fn probe_endpoint(settings: &Settings) {
     let _ = std::thread::Builder::new().name("probe".to_owned()).spawn(ask);
 }
 
+/// A server that asks for no token must be for this machine alone.
+fn refuse_more_than_loopback(settings: &Settings) -> Result<(), Failure> {
+    let Network { public_url, trusted_proxies, oidc, .. } = &settings.network;
+    let leading_there = [
+        (&BIND, !settings.bind.ip().is_loopback()),
+        (&PUBLIC_URL, public_url.is_some()),
+        (&TRUSTED_PROXIES, !trusted_proxies.is_empty()),
+        (&ALLOWED_HOSTS, !settings.allowed_hosts.is_empty()),
+        (&OIDC_ISSUER, oidc.is_some()),
+    ];
+    let Some((setting, _)) = leading_there.into_iter().find(|(_, leads)| *leads) else { return Ok(()) };
+    let message = format!(
+        "--no-auth lets everybody in without a token and is for loopback addresses and nobody else, \
+         but the setting `{}` ({}) is for others; leave one of them out",
+        setting.key, setting.variable
+    );
+    Err(Failure::new(Exit::Usage, message))
+}
+
+/// What verifies the tokens of the provider that the settings name.
+fn verifier(settings: &Settings) -> Result<Option<Arc<OidcVerifier>>, Failure> {
+    let Some(options) = settings.network.oidc.clone() else { return Ok(None) };
+    let verifier = OidcVerifier::new(options, Arc::new(SystemClock));
+    Ok(Some(Arc::new(verifier.map_err(|error| Failure::new(Exit::Usage, error.message))?)))
+}
+
+fn tls(settings: &Settings) -> Result<Option<Tls>, Failure> {
+    let Some(TlsFiles { certificate, key }) = settings.network.tls.clone() else { return Ok(None) };
+    let tls = Tls::from_files(certificate, key, MonotonicTime::default());
+    tls.map(Some).map_err(|error| Failure::new(Exit::Usage, error.message))
+}
+
+fn authentication(parts: &Parts, no_auth: bool, verifier: Option<Arc<dyn TokenVerifier>>) -> Authentication {
+    if no_auth {
+        return Authentication::Anonymous;
+    }
+    let tokens: Arc<dyn TokenStore> = Arc::<loci_store_sqlite::SqliteStore>::clone(&parts.store);
+    Authentication::Bearer { tokens, verifier, clock: Arc::new(SystemClock) }
+}
+
 async fn serve(
     settings: &Settings,
     parts: &Parts,
-    no_auth: bool,
+    config: HttpConfig,
     listener: TcpListener,
-    address: IpAddr,
     signal: impl Future<Output = ()>,
 ) {
-    let authentication = if no_auth {
-        Authentication::Anonymous
-    } else {
-        let store: Arc<dyn TokenStore> = Arc::<loci_store_sqlite::SqliteStore>::clone(&parts.store);
-        Authentication::Tokens { store, clock: Arc::new(SystemClock) }
-    };
     let config = HttpConfig {
         allowed_hosts: settings.allowed_hosts.clone(),
         allowed_origins: settings.allowed_origins.clone(),
-        ..HttpConfig::new(authentication)
+        public_url: settings.network.public_url.clone(),
+        trusted_proxies: settings.network.trusted_proxies.clone(),
+        rate_limit: settings.network.rate_limit,
+        ..config
+    };
+    let config = match listener.local_addr() {
+        Ok(address) => config.with_bound_address(address.ip()),
+        Err(_) => config,
     };
     let host = Host::new(Arc::clone(&parts.engine));
-    let server = HttpServer::new(config.with_bound_address(address), host).with_dialects(DIALECTS);
+    let server = HttpServer::new(config, host).with_dialects(DIALECTS);
     let shutdown = async {
         signal.await;
         note("shutting down");

@@ -78,7 +78,167 @@ settings! {
         alias: None,
         default: Preset::Text(""),
         form: Form::List,
-        meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org",
+        meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org; with a port, if that is not the one of this server or of its scheme",
+    };
+    /// The name of this server to others.
+    PUBLIC_URL = Setting {
+        key: "public_url",
+        flag: Some("public-url"),
+        variable: "LOCI_PUBLIC_URL",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Text,
+        meaning: "URL under which clients reach the HTTP server through a proxy, such as https://memory.example.org; its host and origin are served, and clients are told to get tokens for it",
+    };
+    /// Whose word counts for where a request came from.
+    TRUSTED_PROXIES = Setting {
+        key: "trusted_proxies",
+        flag: None,
+        variable: "LOCI_TRUSTED_PROXIES",
+        alias: None,
+        default: Preset::Text(""),
+        form: Form::List,
+        meaning: "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host headers count; from anybody else they are ignored",
+    };
+    /// The certificate of the HTTP server.
+    TLS_CERTIFICATE = Setting {
+        key: "tls.certificate",
+        flag: Some("tls-cert"),
+        variable: "LOCI_TLS_CERTIFICATE",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Text,
+        meaning: "PEM file with the certificate of the HTTP server and its chain; with it, the server speaks HTTPS. Read again when it changes",
+    };
+    /// Its key.
+    TLS_KEY = Setting {
+        key: "tls.key",
+        flag: Some("tls-key"),
+        variable: "LOCI_TLS_KEY",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Text,
+        meaning: "PEM file with the private key of that certificate",
+    };
+    /// How often one subject may call.
+    RATE_LIMIT_PER_MINUTE = Setting {
+        key: "rate_limit.per_minute",
+        flag: None,
+        variable: "LOCI_RATE_LIMIT_PER_MINUTE",
+        alias: None,
+        default: Preset::Text("12000"),
+        form: Form::Whole { min: 0, max: 60_000_000 },
+        meaning: "Requests that one subject may make each minute over HTTP, in the long run; 0 for no limit",
+    };
+    /// How many calls it may save up.
+    RATE_LIMIT_BURST = Setting {
+        key: "rate_limit.burst",
+        flag: None,
+        variable: "LOCI_RATE_LIMIT_BURST",
+        alias: None,
+        default: Preset::Text("2000"),
+        form: Form::Whole { min: 1, max: 1_000_000 },
+        meaning: "Requests that one subject may make at once, if it made few before",
+    };
+    /// Who issues tokens besides loci itself.
+    OIDC_ISSUER = Setting {
+        key: "oidc.issuer",
+        flag: None,
+        variable: "LOCI_OIDC_ISSUER",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Text,
+        meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides those of `loci token`, exactly as the provider writes it",
+    };
+    /// For whom tokens must be.
+    OIDC_AUDIENCE = Setting {
+        key: "oidc.audience",
+        flag: None,
+        variable: "LOCI_OIDC_AUDIENCE",
+        alias: None,
+        default: Preset::Text(""),
+        form: Form::List,
+        meaning: "Audiences (`aud`) of which a token must have one; if none is given, it must have the URL of this server or of the endpoint that is called. `any` accepts tokens that were issued for other services too",
+    };
+    /// Who the bearer is.
+    OIDC_SUBJECT_CLAIM = Setting {
+        key: "oidc.subject_claim",
+        flag: None,
+        variable: "LOCI_OIDC_SUBJECT_CLAIM",
+        alias: None,
+        default: Preset::Text("sub"),
+        form: Form::Text,
+        meaning: "Claim with the name under which the bearer owns records; dots lead into objects",
+    };
+    /// What people call the bearer.
+    OIDC_ACTOR_CLAIMS = Setting {
+        key: "oidc.actor_claims",
+        flag: None,
+        variable: "LOCI_OIDC_ACTOR_CLAIMS",
+        alias: None,
+        default: Preset::Text("email,preferred_username"),
+        form: Form::List,
+        meaning: "Claims with a name for people, of which the first that a token has is shown as the actor; else the subject",
+    };
+    /// What the bearer may do.
+    OIDC_SCOPE_CLAIM = Setting {
+        key: "oidc.scope_claim",
+        flag: None,
+        variable: "LOCI_OIDC_SCOPE_CLAIM",
+        alias: None,
+        default: Preset::Words("scope, else scp"),
+        form: Form::Text,
+        meaning: "Claim with the scopes, a string with spaces or an array",
+    };
+    /// How scopes are called there.
+    OIDC_SCOPE_PREFIX = Setting {
+        key: "oidc.scope_prefix",
+        flag: None,
+        variable: "LOCI_OIDC_SCOPE_PREFIX",
+        alias: None,
+        default: Preset::Text("memory:"),
+        form: Form::Text,
+        meaning: "What stands before `read`, `write` and `admin` in the scopes of a token",
+    };
+    /// What a token without scopes allows.
+    OIDC_DEFAULT_SCOPES = Setting {
+        key: "oidc.default_scopes",
+        flag: None,
+        variable: "LOCI_OIDC_DEFAULT_SCOPES",
+        alias: None,
+        default: Preset::Text("read,write"),
+        form: Form::List,
+        meaning: "Scopes of a token that has no such claim: read, write, admin; one that has the claim has those that it names alone",
+    };
+    /// Which space a token opens.
+    OIDC_SPACE_CLAIM = Setting {
+        key: "oidc.space_claim",
+        flag: None,
+        variable: "LOCI_OIDC_SPACE_CLAIM",
+        alias: None,
+        default: Preset::Unset,
+        form: Form::Text,
+        meaning: "Claim with the space that a token opens, which each must have then; without this setting all open `main`",
+    };
+    /// Which kinds of token are taken.
+    OIDC_TOKEN_TYPES = Setting {
+        key: "oidc.token_types",
+        flag: None,
+        variable: "LOCI_OIDC_TOKEN_TYPES",
+        alias: None,
+        default: Preset::Text("at+jwt,JWT"),
+        form: Form::List,
+        meaning: "Types (`typ` in the header) of tokens that are accepted; one without a type counts as JWT",
+    };
+    /// How often the provider's keys are fetched.
+    OIDC_REFRESH_SECONDS = Setting {
+        key: "oidc.refresh_seconds",
+        flag: None,
+        variable: "LOCI_OIDC_REFRESH_SECONDS",
+        alias: None,
+        default: Preset::Text("600"),
+        form: Form::Seconds,
+        meaning: "Seconds after which the provider's keys are fetched anew; an unknown key is looked for at once, though not more than once a minute",
     };
     /// Which kind of model.
     EMBEDDING_PROVIDER = Setting {

@@ -93,7 +93,7 @@ fn what_cannot_be_stored_is_refused_by_name() {
         (&["add", "a", "--weight", "2"], b"", 2, "weight"),
         (&["add", "a", "--project", " "], b"", 2, "`project`"),
         (&["add", "a", "--supersedes", "nothing"], b"", 3, "nothing"),
-        (&["add", "a", "--tags", "\u{7}"], b"", 2, "`tags`"),
+        (&["add", "a", "--tags", "\u{7}"], b"", 2, "`tags.0`"),
     ];
     for (arguments, stdin, code, words) in rows {
         place.run_with_stdin(arguments, stdin).failed(code, words);

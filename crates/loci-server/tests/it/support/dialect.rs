@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use loci_core::{Batch, Result, Scope, Space, Store, Timestamp};
+use loci_core::{Batch, Ownership, Result, Scope, Space, Store, Timestamp};
 use loci_dialects::{Context, Dialect, FailureShape, Hints, Reply, Resource, Resources, Tool, TypedTool};
 use loci_engine::{Engine, SearchMode};
 use loci_server::Host;
@@ -226,6 +226,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "Test",
     instructions: "Try things here.",
     failure_shape: FailureShape::Nested,
+    ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,
     resources: Some(Resources {
@@ -254,15 +255,18 @@ pub static PLAIN: Dialect = Dialect {
     title: "Plain",
     instructions: "",
     failure_shape: FailureShape::Flat,
+    ownership: Ownership::Usual,
     user_argument: None,
     tools: &PLAIN_TOOLS,
     resources: None,
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "the seam demands the type")]
-fn read(_context: Context<'_>, uri: &str) -> Result<Option<String>> {
-    if uri == "test://about" {
-        return Ok(Some("a test".to_owned()));
+fn read(context: Context<'_>, uri: &str) -> Result<Option<String>> {
+    match uri {
+        "test://about" => return Ok(Some("a test".to_owned())),
+        "test://note/origin" => return Ok(Some(context.caller.origin.to_owned())),
+        _ => {}
     }
     let name = uri.strip_prefix("test://note/");
     let first = name.and_then(|name| FIRST_READINGS.lock().unwrap().remove(name));

@@ -39,8 +39,12 @@ impl Server {
     }
 
     pub async fn start_with(world: &World, config: HttpConfig) -> Self {
-        let dialects: [&'static Dialect; 3] = [&DIALECT, &PLAIN, &memory_mcp::DIALECT];
-        let server = HttpServer::new(config, world.host.clone()).with_dialects(&dialects);
+        Self::start_serving(world, config, &[&DIALECT, &PLAIN, &memory_mcp::DIALECT]).await
+    }
+
+    /// A server of other dialects than the usual ones.
+    pub async fn start_serving(world: &World, config: HttpConfig, dialects: &[&'static Dialect]) -> Self {
+        let server = HttpServer::new(config, world.host.clone()).with_dialects(dialects);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (shutdown, stopped) = oneshot::channel::<()>();

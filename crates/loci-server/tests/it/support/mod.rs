@@ -3,10 +3,12 @@
 mod dialect;
 mod http;
 mod pipe;
+mod tokens;
 
 pub use dialect::{DIALECT, Gate, PLAIN, World, long_calls, set_resource, set_resource_before_reading};
 pub use http::{Reply, Server, Stream};
 pub use pipe::Pipe;
+pub use tokens::{NOW, add_tokens, token, with_issuer};
 
 use serde_json::{Value, json};
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use loci_core::{Caller, MemoryId, Principal, Scope, Scopes, Space, Visibility};
+use loci_dialects::memory_mcp;
 use loci_engine::{Conversation, Engine, Message, Remember, Role};
 use serde_json::{Value, json};
 
@@ -54,9 +55,9 @@ pub fn run(folder: Option<&Path>, memories: usize, calls: usize, output: Output)
 }
 
 fn user(number: usize) -> Caller {
-    let principal =
-        Principal { subject: Some(format!("user-{number}")), scopes: Scopes::of(&[Scope::Read, Scope::Write]) };
-    Caller { space: Space::default(), principal }
+    let principal = Principal::new(format!("user-{number}"), Scopes::of(&[Scope::Read, Scope::Write]));
+    // Whoever calls through these tools finds them again, and wipes them.
+    memory_mcp::DIALECT.caller(&Caller::new(Space::default(), principal))
 }
 
 /// Gives the clients' users that many memories together, private to each.

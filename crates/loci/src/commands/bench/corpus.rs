@@ -1,6 +1,6 @@
 //! Made-up memories and a model that costs nothing, the same in every run.
 
-use loci_core::{Delivery, Embedder, ModelId, Result, Visibility};
+use loci_core::{Embedder, ModelId, Result, Visibility};
 use loci_embed::LocalModel;
 use loci_engine::Remember;
 
@@ -100,19 +100,9 @@ fn filled(shape: &str, random: &mut Random) -> String {
 
 /// A memory to store.
 pub fn memory(random: &mut Random) -> Remember {
-    Remember {
-        content: random.words(WORDS),
-        collection: Some(format!("project-{}", random.bits() % 10)),
-        section: None,
-        kind: "fact".to_owned(),
-        tags: Vec::new(),
-        weight: 1.0,
-        delivery: Delivery::OnDemand,
-        visibility: Visibility::Common,
-        ttl_seconds: None,
-        supersedes: None,
-        similar: None,
-    }
+    let content = random.words(WORDS);
+    let collection = Some(format!("project-{}", random.bits() % 10));
+    Remember { collection, visibility: Visibility::Common, ..Remember::new(content, "fact") }
 }
 
 /// Gives each text a vector that depends on nothing but the text, in no time. It goes by the

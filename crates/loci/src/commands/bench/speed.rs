@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loci_core::{Caller, CollectionFilter, Embedder, Store, Tier};
+use loci_core::{Caller, Embedder, Store};
 use loci_dialects::mememory;
 use loci_embed::LocalModel;
 use loci_engine::{Engine, Recall, SearchMode};
@@ -139,18 +139,7 @@ fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure> {
     let mut random = Random(u64::MAX);
     let mut search = || {
         let query = random.words(QUERY_WORDS);
-        let collections = CollectionFilter::Any;
-        let (sections, tags) = (Vec::new(), Vec::new());
-        let recall = Recall {
-            query: &query,
-            tier: Some(Tier::LongTerm),
-            collections,
-            sections,
-            tags,
-            limit: 5,
-            ranking: &mememory::score,
-            counts_access: false,
-        };
+        let recall = Recall::new(&query, 5, &mememory::score);
         let (wall, cpu) = (Instant::now(), cpu_time());
         engine.recall(&Caller::local(), &recall)?;
         Ok::<_, Failure>((

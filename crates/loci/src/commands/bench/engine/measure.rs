@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use loci_core::{Caller, CollectionFilter, Store, Tier};
+use loci_core::{Caller, Store};
 use loci_engine::{Engine, Recall, SearchMode};
 use loci_store_sqlite::{Options, SqliteStore};
 use serde_json::{Value, json};
@@ -158,16 +158,7 @@ impl Searches {
 
 /// The ids of the best results.
 fn search(engine: &Engine, query: &str) -> Result<Vec<String>, Failure> {
-    let recall = Recall {
-        query,
-        tier: Some(Tier::LongTerm),
-        collections: CollectionFilter::Any,
-        sections: Vec::new(),
-        tags: Vec::new(),
-        limit: RESULTS,
-        ranking: &|signals| signals.relevance,
-        counts_access: false,
-    };
+    let recall = Recall::new(query, RESULTS, &|signals| signals.relevance);
     let recalled = engine.recall(&Caller::local(), &recall)?;
     Ok(recalled.hits.into_iter().map(|hit| hit.memory.id.to_string()).collect())
 }

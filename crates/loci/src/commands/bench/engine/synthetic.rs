@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use loci_core::{
-    Access, Delivery, Embedder, Error, Memory, MemoryId, ModelId, Passage, Place, Result, Space, Term, Tier, Timestamp,
-    Vector, Visibility, unit_vector,
+    Embedder, Error, Memory, MemoryId, ModelId, Passage, Result, Space, Term, Timestamp, Vector, Visibility,
+    unit_vector,
 };
 
 use super::super::corpus::Random;
@@ -122,29 +122,9 @@ pub fn id(index: usize) -> MemoryId {
 fn record(index: usize, content: String) -> Memory {
     let moment = Timestamp::from_microseconds(index as i64);
     Memory {
-        space: Space::default(),
-        id: id(index),
-        content,
-        place: Place { collection: None, section: "fact".to_owned() },
-        kind: "fact".to_owned(),
-        summary: None,
-        tags: Vec::new(),
         weight: 1.0,
-        tier: Tier::LongTerm,
-        thread: None,
-        source: None,
-        enrichment: None,
-        links: Vec::new(),
-        access: Access::default(),
-        delivery: Delivery::OnDemand,
-        owner: None,
         visibility: Visibility::Common,
-        supersedes: None,
-        superseded_by: None,
-        expires_at: None,
-        created_at: moment,
-        updated_at: moment,
-        revision: 1,
+        ..Memory::new(Space::default(), id(index), content, "fact", moment)
     }
 }
 

@@ -110,7 +110,7 @@ pub const STRAYS: [&str; 6] = [
 mod tests {
     use std::sync::Arc;
 
-    use loci_core::{Caller, CollectionFilter, Delivery, Visibility};
+    use loci_core::{Caller, CollectionFilter};
     use loci_embed::NoModel;
     use loci_engine::{Engine, Recall, Remember, SearchMode};
     use loci_store_sqlite::{Options, SqliteStore};
@@ -129,31 +129,11 @@ mod tests {
         let mut shared = Vec::new();
         for (index, (question, fact)) in PAIRS.iter().chain(&STRAY_PAIRS).enumerate() {
             let collection = Some(format!("pair-{index}"));
-            let memory = Remember {
-                content: (*fact).to_owned(),
-                collection,
-                section: None,
-                kind: "fact".to_owned(),
-                tags: Vec::new(),
-                weight: 1.0,
-                delivery: Delivery::OnDemand,
-                visibility: Visibility::Common,
-                ttl_seconds: None,
-                supersedes: None,
-                similar: None,
-            };
+            let memory = Remember { collection, ..Remember::new(*fact, "fact") };
             engine.remember(&caller, memory).unwrap();
             let found = |query: &str| {
-                let recall = Recall {
-                    query,
-                    tier: None,
-                    collections: CollectionFilter::Only(format!("pair-{index}")),
-                    sections: Vec::new(),
-                    tags: Vec::new(),
-                    limit: 1,
-                    ranking: &|signals| signals.relevance,
-                    counts_access: false,
-                };
+                let collections = CollectionFilter::Only(format!("pair-{index}"));
+                let recall = Recall { collections, ..Recall::new(query, 1, &|signals| signals.relevance) };
                 !engine.recall(&caller, &recall).unwrap().hits.is_empty()
             };
             assert!(found(fact), "{fact}");

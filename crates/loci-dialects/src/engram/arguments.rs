@@ -1,0 +1,235 @@
+//! Arguments that several tools take, and what is wrong with them.
+
+use loci_core::limits::{CITATIONS_MAX, RECALL_RESULTS_MAX, TAGS_MAX};
+use loci_core::{CollectionFilter, Error, ErrorCode, MemoryId, Result};
+use loci_engine::{Embedding, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::wire::Count;
+
+/// The scope of what is in no collection.
+const GLOBAL: &str = "global";
+/// How scopes of discoveries begin, and of memories do not.
+const DISCOVERY_PREFIX: &str = "discovery:";
+
+/// The kind of every discovery, and the category that it shows.
+pub const DISCOVERY: &str = "discovery";
+/// The source of every discovery.
+pub const AGENT_INFERRED: &str = "agent-inferred";
+
+/// The collection that a scope is.
+pub fn collection(scope: String) -> Option<String> {
+    Some(scope).filter(|scope| scope != GLOBAL)
+}
+
+/// The scope that a collection is.
+pub fn scope(collection: Option<String>) -> String {
+    collection.unwrap_or_else(|| GLOBAL.to_owned())
+}
+
+/// This scope alone.
+pub fn only(scope: String) -> CollectionFilter {
+    collection(scope).map_or(CollectionFilter::Global, CollectionFilter::Only)
+}
+
+/// The id that a caller means: of a UUID, in whichever case, the one that is stored.
+///
+/// # Errors
+/// `invalid_argument` for what can be no id.
+pub fn id(sent: &str) -> Result<MemoryId> {
+    check::uuid("id", sent).or_else(|_| MemoryId::parse("id", sent))
+}
+
+/// How many results, at most 100.
+pub fn count(asked: Option<Count>, default: usize) -> usize {
+    asked.map_or(default, |count| count.0).min(RECALL_RESULTS_MAX)
+}
+
+/// What a discovery is.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscoveryKind {
+    Map,
+    Fact,
+}
+
+impl DiscoveryKind {
+    /// Every kind.
+    pub const ALL: [DiscoveryKind; 2] = [DiscoveryKind::Map, DiscoveryKind::Fact];
+
+    /// The section of such a discovery.
+    pub fn name(self) -> &'static str {
+        match self {
+            DiscoveryKind::Map => "map",
+            DiscoveryKind::Fact => "fact",
+        }
+    }
+}
+
+/// Something that a discovery rests on.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Citation {
+    /// What it is.
+    kind: CitationKind,
+    /// Path of the file, name or URL of the repository, id of the commit, or URL of the page (at most 4 KiB).
+    #[serde(rename = "ref")]
+    reference: String,
+    /// Where in it, such as the lines 200-240.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    locator: Option<String>,
+    /// Which state of it: a commit, a revision, a hash of the content, or when it was fetched. By it one tells
+    /// later whether the discovery is out of date.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pin: Option<String>,
+    /// The few lines that matter, word for word (at most 16 KiB; some 50 lines are plenty).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    excerpt: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum CitationKind {
+    File,
+    Commit,
+    Url,
+    Repo,
+}
+
+impl From<Citation> for loci_core::Citation {
+    fn from(citation: Citation) -> Self {
+        let Citation { kind, reference, locator, pin, excerpt } = citation;
+        let kind = match kind {
+            CitationKind::File => loci_core::CitationKind::File,
+            CitationKind::Commit => loci_core::CitationKind::Commit,
+            CitationKind::Url => loci_core::CitationKind::Url,
+            CitationKind::Repo => loci_core::CitationKind::Repository,
+        };
+        loci_core::Citation { kind, reference, locator, pin, excerpt }
+    }
+}
+
+impl From<loci_core::Citation> for Citation {
+    fn from(citation: loci_core::Citation) -> Self {
+        let loci_core::Citation { kind, reference, locator, pin, excerpt } = citation;
+        let kind = match kind {
+            loci_core::CitationKind::File => CitationKind::File,
+            loci_core::CitationKind::Commit => CitationKind::Commit,
+            loci_core::CitationKind::Url => CitationKind::Url,
+            loci_core::CitationKind::Repository => CitationKind::Repo,
+        };
+        Citation { kind, reference, locator, pin, excerpt }
+    }
+}
+
+/// The failure of an operation on the memory with this id, in the words of this dialect.
+pub fn in_words(id: &str) -> impl Fn(Error) -> Error + '_ {
+    move |error| match error.code {
+        // Clients match on this text.
+        ErrorCode::NotFound => Error::not_found(format!("not found: {id}")),
+        ErrorCode::Forbidden => {
+            let message = format!("{id} is not yours: you may read it, and only its owner may change or delete it");
+            Error::new(ErrorCode::Forbidden, message)
+        }
+        _ => error,
+    }
+}
+
+/// Says of a write that search by meaning does not find it yet.
+pub fn pending(done: &str, embedding: Embedding) -> Option<String> {
+    match embedding {
+        Embedding::Done => None,
+        Embedding::Pending(reason) => Some(format!("{done} and found by its words, not yet by its meaning: {reason}")),
+    }
+}
+
+/// Collects what is wrong with arguments. Those of a wrong type, or missing, are the schema's business.
+pub struct Faults<'a> {
+    arguments: &'a Value,
+    found: Vec<Error>,
+}
+
+impl<'a> Faults<'a> {
+    /// Nothing is wrong yet with these arguments.
+    pub fn of(arguments: &'a Value) -> Self {
+        Faults { arguments, found: Vec::new() }
+    }
+
+    /// Holds an argument against a rule, which gets its name and its text.
+    pub fn check(mut self, name: &str, rule: impl Fn(&str, &str) -> Result<()>) -> Self {
+        if let Some(text) = self.arguments.get(name).and_then(Value::as_str) {
+            self.found.extend(rule(name, text).err());
+        }
+        self
+    }
+
+    /// The `id` of a record.
+    pub fn id(self) -> Self {
+        self.check("id", |_, sent| id(sent).map(drop))
+    }
+
+    /// The `scope` of memories; `instead` is the tool for discoveries.
+    pub fn memory_scope(self, instead: &str) -> Self {
+        self.check("scope", |name, scope| {
+            check::name(name, scope)?;
+            if scope.starts_with(DISCOVERY_PREFIX) {
+                let problem = format!("begins with `{DISCOVERY_PREFIX}`, as scopes of discoveries do; call {instead}");
+                return Err(Error::invalid(name, problem));
+            }
+            Ok(())
+        })
+    }
+
+    /// The `scope` of discoveries; `instead` is the tool for memories.
+    pub fn discovery_scope(self, instead: &str) -> Self {
+        self.check("scope", |name, scope| {
+            check::name(name, scope)?;
+            if !scope.starts_with(DISCOVERY_PREFIX) {
+                let problem = format!(
+                    "must begin with `{DISCOVERY_PREFIX}`, such as discovery:repo:NAME; for memories, call {instead}"
+                );
+                return Err(Error::invalid(name, problem));
+            }
+            Ok(())
+        })
+    }
+
+    /// Each of the `tags`.
+    pub fn tags(mut self) -> Self {
+        for (index, tag) in self.list("tags", TAGS_MAX) {
+            if let Some(tag) = tag.as_str() {
+                self.found.extend(check::tag(&format!("tags.{index}"), tag).err());
+            }
+        }
+        self
+    }
+
+    /// Each part of the `citations`.
+    pub fn citations(mut self) -> Self {
+        const PARTS: [&str; 4] = ["ref", "locator", "pin", "excerpt"];
+        for (index, citation) in self.list("citations", CITATIONS_MAX) {
+            let said = PARTS.into_iter().filter_map(|part| Some((part, citation.get(part)?.as_str()?)));
+            let check = |(part, text)| check::citation_part(&format!("citations.{index}"), part, text).err();
+            self.found.extend(said.filter_map(check));
+        }
+        self
+    }
+
+    /// One more, found elsewhere.
+    pub fn and(mut self, fault: Option<Error>) -> Self {
+        self.found.extend(fault);
+        self
+    }
+
+    /// All that is wrong.
+    pub fn found(self) -> Vec<Error> {
+        self.found
+    }
+
+    /// As many items of an array as it may have.
+    fn list(&self, name: &str, items_max: usize) -> impl Iterator<Item = (usize, &'a Value)> + use<'a> {
+        self.arguments.get(name).and_then(Value::as_array).into_iter().flatten().take(items_max).enumerate()
+    }
+}

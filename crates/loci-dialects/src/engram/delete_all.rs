@@ -1,0 +1,54 @@
+//! `delete_all`: remove what one stored in a scope.
+
+use loci_core::{Error, Result, Scope};
+use loci_engine::check;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, only};
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// What clients match on.
+const CLEARED: &str = "scope cleared";
+
+pub struct DeleteAll;
+
+/// Delete for good all memories and discoveries that you stored with these tools in one scope, for instance after an
+/// evaluation. What others stored there stays, and so does what came in through other tools. Nothing brings the rest
+/// back; if it is a person's, ask first.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The scope to clear, exactly as it was given on storing; one of discoveries, too.
+    scope: String,
+}
+
+/// What was deleted.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The same words as the text.
+    status: &'static str,
+    /// How many records were deleted.
+    deleted: usize,
+}
+
+impl TypedTool for DeleteAll {
+    const NAME: &'static str = "delete_all";
+    const TITLE: &'static str = "Clear a scope";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:delete";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).check("scope", check::name).found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let deleted = context.engine.clear(context.caller, only(arguments.scope))?;
+        let output = Output { status: CLEARED, deleted };
+        Ok(Reply::new(CLEARED.to_owned(), crate::tool::to_value(&output)?))
+    }
+}

@@ -1,0 +1,40 @@
+//! `delete_memory`: remove one record.
+
+use loci_core::{Error, Result, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::arguments::{Faults, id, in_words};
+use super::outcome::Outcome;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct DeleteMemory;
+
+/// Delete one memory or discovery of yours for good, by its id.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id of what to delete.
+    id: String,
+}
+
+impl TypedTool for DeleteMemory {
+    const NAME: &'static str = "delete_memory";
+    const TITLE: &'static str = "Delete a memory";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:delete";
+    type Arguments = Arguments;
+    type Output = Outcome;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).id().found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = id(&arguments.id)?;
+        context.engine.forget(context.caller, &id).map_err(in_words(&arguments.id))?;
+        Outcome { id: arguments.id, status: "deleted", visibility: None, notice: None }.reply()
+    }
+}

@@ -1,0 +1,40 @@
+//! `get_memory`: one record by its id.
+
+use loci_core::{Error, Result, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::arguments::{Faults, id, in_words};
+use super::record::Record;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct GetMemory;
+
+/// Read one memory or discovery whole, by its id.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id, as storing, listing or searching gave it.
+    id: String,
+}
+
+impl TypedTool for GetMemory {
+    const NAME: &'static str = "get_memory";
+    const TITLE: &'static str = "Get a memory";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:read";
+    type Arguments = Arguments;
+    type Output = Record;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).id().found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = id(&arguments.id)?;
+        let memory = context.engine.show(context.caller, &id).map_err(in_words(&arguments.id))?;
+        Ok(Reply::json(crate::tool::to_value(&Record::from(memory))?))
+    }
+}

@@ -1,0 +1,62 @@
+//! `list_memory`: the latest memories of one scope.
+
+use loci_core::{Error, Result, Scope};
+use loci_engine::List;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, count, only};
+use super::record::Record;
+use crate::wire::Count;
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Records without `limit`.
+const LIMIT_DEFAULT: usize = 20;
+
+pub struct ListMemory;
+
+/// Show the latest memories of one scope, last changed first, without a question. Call it once when a session begins,
+/// to know what holds there. Discoveries are never among them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The scope to show, exactly as it was given on storing; `global` for what is filed under none.
+    scope: String,
+    /// How many memories at most: 20 if left out, 100 at most.
+    limit: Option<Count>,
+}
+
+/// What is there.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The memories, last changed first.
+    memories: Vec<Record>,
+}
+
+impl TypedTool for ListMemory {
+    const NAME: &'static str = "list_memory";
+    const TITLE: &'static str = "List memories";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:read";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).memory_scope("search_discovery").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let request = List {
+            collections: only(arguments.scope),
+            sections: Vec::new(),
+            tags: Vec::new(),
+            delivery: None,
+            offset: 0,
+            limit: count(arguments.limit, LIMIT_DEFAULT),
+        };
+        let memories = context.engine.list(context.caller, request)?.into_iter().map(Record::from).collect();
+        Ok(Reply::json(crate::tool::to_value(&Output { memories })?))
+    }
+}

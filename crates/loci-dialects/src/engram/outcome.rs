@@ -1,0 +1,33 @@
+//! What a tool answers that changed a record.
+
+use loci_core::Result;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Reply;
+
+/// What was done.
+#[derive(Serialize, JsonSchema)]
+pub struct Outcome {
+    /// The id of the record.
+    pub id: String,
+    /// The same word or two as the text.
+    pub status: &'static str,
+    /// `private` or `shared`, as it is now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visibility: Option<&'static str>,
+    /// What to know besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
+}
+
+impl Outcome {
+    /// The reply, whose text is the status and nothing else: clients match on it.
+    ///
+    /// # Errors
+    /// As for [`to_value`](crate::tool::to_value).
+    pub fn reply(self) -> Result<Reply> {
+        let reply = Reply::new(self.status.to_owned(), crate::tool::to_value(&self)?);
+        Ok(Reply { notice: self.notice, ..reply })
+    }
+}

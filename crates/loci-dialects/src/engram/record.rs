@@ -1,0 +1,141 @@
+//! A memory in this dialect's terms.
+
+use loci_core::{Memory, Result, Tier, Visibility};
+use loci_engine::Recall;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::arguments::{Citation, DISCOVERY, scope};
+use crate::wire::{explained, rfc3339, rounded};
+use crate::{Context, Reply};
+
+/// The names of attributes, which are those of the arguments.
+pub const SOURCE: &str = "source";
+pub const REPO: &str = "repo";
+pub const WORKSPACE: &str = "workspace";
+pub const WORKTREE_PATH: &str = "worktree_path";
+pub const BASE_DIR: &str = "base_dir";
+
+/// Who is shown as the writer of what nobody's name stands on.
+const ANONYMOUS: &str = "anonymous";
+
+/// A memory or a discovery.
+#[derive(Serialize, JsonSchema)]
+pub struct Record {
+    /// Its id.
+    id: String,
+    /// The text.
+    content: String,
+    /// The scope that it is filed under.
+    scope: String,
+    /// The repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repo: Option<String>,
+    /// The workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<String>,
+    /// The path of the git worktree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worktree_path: Option<String>,
+    /// The base directory of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base_dir: Option<String>,
+    /// `user-said` or `agent-inferred`; absent if nobody said which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    /// decision, preference, convention, gotcha; `discovery` for a discovery; other words for memories that
+    /// other tools filed.
+    category: String,
+    /// Its labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    /// Who wrote it, by the name for people.
+    actor: String,
+    /// Whose it is; absent if it is nobody's, and so everyone's to read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+    /// `private`, or `shared` if others may read it.
+    visibility: &'static str,
+    /// Of a discovery: `map` or `fact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    /// Of a discovery: what it rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    citations: Vec<Citation>,
+    /// Of a discovery: its gist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+    /// When it was first stored.
+    created_at: String,
+    /// When its text last changed.
+    updated_at: String,
+}
+
+/// A record, and how well it fits.
+#[derive(Serialize, JsonSchema)]
+pub struct Hit {
+    #[serde(flatten)]
+    record: Record,
+    /// How well it fits the query, 0 to 1.
+    score: f64,
+}
+
+/// Whether a memory is a discovery.
+pub fn is_discovery(memory: &Memory) -> bool {
+    memory.tier == Tier::Apart && memory.kind == DISCOVERY
+}
+
+/// The visibility in this dialect: what is common, others may read.
+pub fn visibility(memory: &Memory) -> &'static str {
+    match memory.visibility {
+        Visibility::Private => "private",
+        Visibility::Shared | Visibility::Common => "shared",
+    }
+}
+
+/// Searches, and replies with what `output` makes of the results.
+///
+/// # Errors
+/// Whatever the engine refuses; those of [`to_value`](crate::tool::to_value).
+pub fn found<Output: Serialize>(
+    context: Context<'_>,
+    request: &Recall<'_>,
+    output: impl FnOnce(Vec<Hit>) -> Output,
+) -> Result<Reply> {
+    let recalled = context.engine.recall(context.caller, request)?;
+    let explanations = recalled.hits.iter().map(explained).collect();
+    let hit = |hit: loci_engine::Hit| Hit { score: rounded(hit.score, 4), record: hit.memory.into() };
+    let output = output(recalled.hits.into_iter().map(hit).collect());
+    let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(recalled.degraded);
+    Ok(reply.with_explanations(explanations))
+}
+
+impl From<Memory> for Record {
+    fn from(mut memory: Memory) -> Self {
+        let is_discovery = is_discovery(&memory);
+        let visibility = visibility(&memory);
+        let section = memory.place.section;
+        let (category, kind) = if is_discovery { (memory.kind, Some(section)) } else { (section, None) };
+        let mut attribute = |name| memory.attributes.remove(name);
+        Record {
+            repo: attribute(REPO),
+            workspace: attribute(WORKSPACE),
+            worktree_path: attribute(WORKTREE_PATH),
+            base_dir: attribute(BASE_DIR),
+            source: attribute(SOURCE),
+            id: memory.id.to_string(),
+            content: memory.content,
+            scope: scope(memory.place.collection),
+            category,
+            tags: memory.tags,
+            actor: memory.actor.or_else(|| memory.owner.clone()).unwrap_or_else(|| ANONYMOUS.to_owned()),
+            owner: memory.owner,
+            visibility,
+            kind,
+            citations: memory.citations.into_iter().map(Citation::from).collect(),
+            summary: memory.summary.filter(|_| is_discovery),
+            created_at: rfc3339(memory.created_at),
+            updated_at: rfc3339(memory.updated_at),
+        }
+    }
+}

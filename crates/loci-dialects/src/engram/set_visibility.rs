@@ -1,0 +1,47 @@
+//! `set_visibility`: say whether others may read a record.
+
+use loci_core::{Error, Result, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::arguments::{Faults, id, in_words};
+use super::outcome::Outcome;
+use super::record::visibility;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct SetVisibility;
+
+/// Share a memory or discovery of yours, or take that back. Whoever has a name here may read what is shared; only you
+/// ever change it. Ask the person whose words it holds before you share it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id of the record.
+    id: String,
+    /// True to let others read it, false to make it private.
+    shared: bool,
+}
+
+impl TypedTool for SetVisibility {
+    const NAME: &'static str = "set_visibility";
+    const TITLE: &'static str = "Share or unshare a memory";
+    const SCOPE: Scope = Scope::Write;
+    // It takes from others what they could read, or gives it to them.
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:write";
+    type Arguments = Arguments;
+    type Output = Outcome;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).id().found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = id(&arguments.id)?;
+        let changed = context.engine.set_shared(context.caller, &id, arguments.shared);
+        let memory = changed.map_err(in_words(&arguments.id))?;
+        let visibility = Some(visibility(&memory));
+        Outcome { id: arguments.id, status: "visibility updated", visibility, notice: None }.reply()
+    }
+}

@@ -1,0 +1,93 @@
+//! `store_discovery`: keep what was found out about code, with what shows it.
+
+use std::collections::BTreeMap;
+
+use loci_core::limits::{CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, TAGS_MAX};
+use loci_core::{Error, Result, Scope, Tier};
+use loci_engine::{Remember, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, Faults, collection, in_words, pending};
+use super::record::SOURCE;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct StoreDiscovery;
+
+/// Keep what you found out about a codebase, so that nobody has to read the same again: how the parts of it fit (`map`)
+/// or one thing that can be checked (`fact`). Cite every file, commit or page that it rests on, with `pin`, so that a
+/// reader can tell whether it is out of date. Only `search_discovery` and `get_memory` show it, and no session begins
+/// with it. Give `id` to put a new version in the place of an old one.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What you understood, stored exactly as given (at most 64 KiB). No secrets.
+    content: String,
+    /// `map` for how something is built and where things are, `fact` for one claim that the citations prove.
+    kind: DiscoveryKind,
+    /// What it rests on: at least one, at most 50.
+    #[schemars(length(min = 1, max = CITATIONS_MAX))]
+    citations: Vec<Citation>,
+    /// Where to file it: a name of 1 to 256 characters that begins with `discovery:`, by custom discovery:repo:NAME.
+    scope: String,
+    /// Labels, at most 128 of 128 bytes; searches find it by them, too.
+    #[serde(default)]
+    #[schemars(length(max = TAGS_MAX))]
+    tags: Vec<String>,
+    /// Its gist in a sentence, for people (at most 4 KiB).
+    summary: Option<String>,
+    /// Left out, a new discovery gets a new id. The id of one of yours: everything of that is replaced but for its
+    /// owner, its visibility and when it was first stored. A UUID that nobody has: it is stored under that, in lower
+    /// case with hyphens.
+    id: Option<String>,
+}
+
+/// What was stored.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The id of the discovery.
+    id: String,
+}
+
+impl TypedTool for StoreDiscovery {
+    const NAME: &'static str = "store_discovery";
+    const TITLE: &'static str = "Store a discovery";
+    const SCOPE: Scope = Scope::Write;
+    // With an id it overwrites; without one, every call adds another.
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: false, open_world: false };
+    const OPERATION: &'static str = "memory:write";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments)
+            .check("content", |name, text| check::text(name, text, CITED_CONTENT_BYTES_MAX))
+            .citations()
+            .discovery_scope("store_memory")
+            .tags()
+            .check("summary", check::reference)
+            .check("id", |name, id| check::uuid(name, id).map(drop))
+            .found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let request = Remember {
+            collection: collection(arguments.scope),
+            section: Some(arguments.kind.name().to_owned()),
+            summary: arguments.summary,
+            tags: arguments.tags,
+            citations: arguments.citations.into_iter().map(Into::into).collect(),
+            attributes: BTreeMap::from([(SOURCE.to_owned(), AGENT_INFERRED.to_owned())]),
+            tier: Tier::Apart,
+            ..Remember::new(arguments.content, DISCOVERY)
+        };
+        let (engine, caller) = (context.engine, context.caller);
+        let remembered = match &arguments.id {
+            None => engine.remember(caller, request)?,
+            Some(id) => engine.remember_as(caller, &check::uuid("id", id)?, request).map_err(in_words(id))?,
+        };
+        let output = Output { id: remembered.memory.id.to_string() };
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(pending("stored", remembered.embedding)))
+    }
+}

@@ -1,0 +1,129 @@
+//! `store_memory`: keep something that was settled.
+
+use std::collections::BTreeMap;
+
+use loci_core::limits::TAGS_MAX;
+use loci_core::{Error, Result, Scope};
+use loci_engine::{Remember, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{AGENT_INFERRED, Faults, collection, pending};
+use super::record::{BASE_DIR, REPO, SOURCE, WORKSPACE, WORKTREE_PATH};
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct StoreMemory;
+
+/// Keep one thing for later sessions: a decision, a preference, a convention or a gotcha. Call it when something is
+/// settled, and write it so that it makes sense alone, with its reason. Leave out secrets, what is only true now
+/// (dates of today, the state of a task), and what the repository says anyway. It is private to you until
+/// `set_visibility` shares it. To keep what you found out by reading code, use `store_discovery`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The text to keep, stored exactly as given (at most 1 MiB).
+    content: String,
+    /// Where to file it: a name of 1 to 256 characters that `search_memory` and `list_memory` take as a whole, by
+    /// custom run:tier:repo, such as eval-2026-05:project:gateway; `global` for what holds everywhere. Not one that
+    /// begins with `discovery:`.
+    scope: String,
+    /// Whether a person said it or you concluded it.
+    source: Source,
+    /// What it is.
+    category: Category,
+    /// Labels, at most 128 of 128 bytes; searches find it by them, too.
+    #[serde(default)]
+    #[schemars(length(max = TAGS_MAX))]
+    tags: Vec<String>,
+    /// Name or URL of the repository that it is about (this and the three below: at most 4 KiB each).
+    repo: Option<String>,
+    /// The workspace that it comes from.
+    workspace: Option<String>,
+    /// Path of the git worktree that it comes from.
+    worktree_path: Option<String>,
+    /// Base directory of the project.
+    base_dir: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Source {
+    UserSaid,
+    AgentInferred,
+}
+
+impl Source {
+    fn name(self) -> &'static str {
+        match self {
+            Source::UserSaid => "user-said",
+            Source::AgentInferred => AGENT_INFERRED,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Category {
+    Decision,
+    Preference,
+    Convention,
+    Gotcha,
+}
+
+impl Category {
+    fn name(self) -> &'static str {
+        match self {
+            Category::Decision => "decision",
+            Category::Preference => "preference",
+            Category::Convention => "convention",
+            Category::Gotcha => "gotcha",
+        }
+    }
+}
+
+/// What was stored.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The id of the memory.
+    id: String,
+}
+
+impl TypedTool for StoreMemory {
+    const NAME: &'static str = "store_memory";
+    const TITLE: &'static str = "Store a memory";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const OPERATION: &'static str = "memory:write";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        let checked = Faults::of(arguments).check("content", check::content).memory_scope("store_discovery").tags();
+        [REPO, WORKSPACE, WORKTREE_PATH, BASE_DIR]
+            .into_iter()
+            .fold(checked, |faults, name| faults.check(name, check::reference))
+            .found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let said = [
+            (SOURCE, Some(arguments.source.name().to_owned())),
+            (REPO, arguments.repo),
+            (WORKSPACE, arguments.workspace),
+            (WORKTREE_PATH, arguments.worktree_path),
+            (BASE_DIR, arguments.base_dir),
+        ];
+        let attributes: BTreeMap<String, String> =
+            said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        let request = Remember {
+            collection: collection(arguments.scope),
+            tags: arguments.tags,
+            attributes,
+            ..Remember::new(arguments.content, arguments.category.name())
+        };
+        let remembered = context.engine.remember(context.caller, request)?;
+        let output = Output { id: remembered.memory.id.to_string() };
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(pending("stored", remembered.embedding)))
+    }
+}

@@ -1,0 +1,50 @@
+//! `update_memory`: change the text of a record.
+
+use loci_core::{Error, Result, Scope};
+use loci_engine::check;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::arguments::{Faults, id, in_words, pending};
+use super::outcome::Outcome;
+use super::record::visibility;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct UpdateMemory;
+
+/// Replace the text of a memory or discovery of yours, when it holds no longer as it stands. Scope, labels and
+/// citations stay; of a discovery, the summary goes, since it was of the text before. To change those of a discovery too, give
+/// `store_discovery` its id.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id of what to change.
+    id: String,
+    /// The new text, kept exactly as given (at most 1 MiB; 64 KiB for a discovery).
+    content: String,
+    /// True to let others read it, false to make it private; left out, that stays as it is.
+    shared: Option<bool>,
+}
+
+impl TypedTool for UpdateMemory {
+    const NAME: &'static str = "update_memory";
+    const TITLE: &'static str = "Update a memory";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:write";
+    type Arguments = Arguments;
+    type Output = Outcome;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).id().check("content", check::content).found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let Arguments { id: sent, content, shared } = arguments;
+        let updated = context.engine.update(context.caller, &id(&sent)?, &content, shared);
+        let (memory, embedding) = updated.map_err(in_words(&sent))?;
+        let visibility = Some(visibility(&memory));
+        Outcome { id: sent, status: "updated", visibility, notice: pending("updated", embedding) }.reply()
+    }
+}

@@ -1,0 +1,80 @@
+//! Storing a memory under an id that the caller names.
+
+use loci_core::{Batch, Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
+
+use crate::Engine;
+use crate::ops::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
+
+impl Engine {
+    /// Stores a memory under this id, or puts it in the place of the one that the caller has there: that
+    /// keeps its id, its owner, its visibility and the moment of its creation. `supersedes` and `similar`
+    /// are not looked at. Durable when it returns.
+    ///
+    /// # Errors
+    /// `invalid_argument` or `too_large` if an argument is out of its limits; `not_found` if the id is of a
+    /// memory that the caller may not change; `conflict` if it is of one of another kind or tier, or of one
+    /// that was deleted and is not purged yet, or if the caller's data was wiped meanwhile; `unavailable` if
+    /// the store cannot be written. Then nothing was stored.
+    pub fn remember_as(&self, caller: &Caller, id: &MemoryId, request: Remember) -> Result<Remembered> {
+        let since = self.store.version()?;
+        check_request(&request)?;
+        let new = Memory { id: id.clone(), ..new_memory(caller, request, self.now()) };
+        let mut passages = Engine::passages(&new.content, &new.metadata(), new.updated_at);
+        // Before the model is asked, which takes longer.
+        self.replaced(caller, &new)?;
+        let (embedding, _) = self.embed_at_once(&new.content, &mut passages);
+        let memory = self.locks.change(id, || {
+            let (memory, expect) = match self.replaced(caller, &new)? {
+                None => (new.clone(), Expect::Absent),
+                Some(old) => (in_place_of(&old, new.clone()), Expect::Revision(old.revision)),
+            };
+            let put = Change::Put { memory: Box::new(memory.clone()), passages: Some(passages.clone()), expect };
+            let changes = not_wiped(&memory, since).into_iter().chain([put]).collect();
+            match self.store.commit(Batch { space: caller.space.clone(), changes }) {
+                // Nobody has stored it meanwhile: it will not help to try again.
+                Err(error) if error.code == ErrorCode::Conflict && expect == Expect::Absent => {
+                    if self.store.get(&caller.space, id)?.is_some() {
+                        return Err(error);
+                    }
+                    Ok(None)
+                }
+                outcome => outcome.map(|()| Some(memory)),
+            }
+        })?;
+        let Some(memory) = memory else {
+            let message = format!(
+                "the id {id} cannot be given: a memory that had it was deleted, or your data was wiped meanwhile; leave `id` out to get a new one"
+            );
+            return Err(Error::new(ErrorCode::Conflict, message));
+        };
+        self.embed_soon(&embedding);
+        Ok(Remembered { memory, similar: Vec::new(), embedding })
+    }
+
+    /// The memory in whose place the new one goes, if there is one.
+    fn replaced(&self, caller: &Caller, new: &Memory) -> Result<Option<Memory>> {
+        let Some(old) = self.store.get(&caller.space, &new.id)? else { return Ok(None) };
+        if !caller.reader().may_read(&old) || !caller.may_write(&old) {
+            return Err(Error::not_found(format!("there is no memory with the id {} that is yours", new.id)));
+        }
+        if (&old.kind, old.tier) != (&new.kind, new.tier) {
+            let message = format!("the id {} is of a memory that is no {}; leave `id` out", new.id, new.kind);
+            return Err(Error::new(ErrorCode::Conflict, message));
+        }
+        Ok(Some(old))
+    }
+}
+
+fn in_place_of(old: &Memory, new: Memory) -> Memory {
+    Memory {
+        owner: old.owner.clone(),
+        actor: old.actor.clone(),
+        origin: old.origin.clone(),
+        visibility: old.visibility,
+        created_at: old.created_at,
+        // A faster one may have come later.
+        updated_at: old.updated_at.max(new.updated_at),
+        revision: old.revision + 1,
+        ..new
+    }
+}

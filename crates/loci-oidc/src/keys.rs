@@ -1,0 +1,151 @@
+//! The keys in memory, and when they are fetched.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use loci_core::{Clock, Error, Result, Timestamp};
+
+use crate::jwk::KeySet;
+use crate::provider::Provider;
+
+/// Seconds between two fetches that tokens with unknown keys cause, over all callers.
+const UNKNOWN_KEY_SECONDS: i64 = 60;
+
+/// How it stands with the provider's keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyStatus {
+    /// How many keys can be used.
+    pub keys: usize,
+    /// When they were fetched; none if they never were.
+    pub fetched_at: Option<Timestamp>,
+    /// Why the last fetch failed; none if it did not.
+    pub problem: Option<String>,
+}
+
+/// The keys of a provider: the last good set, whatever became of the provider since.
+pub(crate) struct Keys {
+    provider: Provider,
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    set: Option<Arc<KeySet>>,
+    fetched_at: Option<Timestamp>,
+    problem: Option<String>,
+    is_fetching: bool,
+    /// When a token with an unknown key last caused a fetch.
+    asked_at: Option<Timestamp>,
+}
+
+/// The right to fetch, which one caller has at a time.
+struct Fetching<'a>(&'a Keys);
+
+impl Drop for Fetching<'_> {
+    fn drop(&mut self) {
+        self.0.state().is_fetching = false;
+    }
+}
+
+impl Keys {
+    pub(crate) fn new(provider: Provider, clock: Arc<dyn Clock>) -> Self {
+        Keys { provider, clock, state: Mutex::default() }
+    }
+
+    pub(crate) fn issuer(&self) -> &str {
+        self.provider.issuer()
+    }
+
+    /// Guards fields that are set one by one and hold after each, so a panic elsewhere leaves them good.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The keys as they are known.
+    ///
+    /// # Errors
+    /// `unavailable` if none were fetched yet.
+    pub(crate) fn current(&self) -> Result<Arc<KeySet>> {
+        let message = "the identity provider's keys are not there yet; try again (`loci doctor` says what is wrong)";
+        self.state().set.clone().ok_or_else(|| Error::unavailable(message))
+    }
+
+    /// The keys after a token named one that is not known: fetched anew, unless such a token caused that
+    /// within the last minute.
+    ///
+    /// # Errors
+    /// `unavailable` if they are being fetched just now, or if the last fetch failed: nobody can tell then
+    /// whether the issuer has such a key.
+    pub(crate) fn current_for_unknown_key(&self) -> Result<Arc<KeySet>> {
+        let fetching = {
+            let mut state = self.state();
+            let now = self.clock.now();
+            // A clock that was set back does not hold the next fetch up.
+            let is_recent = |asked_at: Timestamp| asked_at <= now && now < asked_at.plus_seconds(UNKNOWN_KEY_SECONDS);
+            if state.is_fetching || !state.asked_at.is_some_and(is_recent) {
+                let fetching = self.begin(&mut state)?;
+                state.asked_at = Some(now);
+                Some(fetching)
+            } else {
+                None
+            }
+        };
+        // Its outcome stays in the state.
+        let _fetched = fetching.map(|fetching| self.fetch(fetching));
+        if self.state().problem.is_some() {
+            let message = "the token's key is not known, and the identity provider did not answer; try again";
+            return Err(Error::unavailable(message));
+        }
+        self.current()
+    }
+
+    /// Fetches the keys now.
+    ///
+    /// # Errors
+    /// `unavailable` if they are being fetched already, or with the problem; also `not_found`.
+    pub(crate) fn refresh(&self) -> Result<()> {
+        let fetching = self.begin(&mut self.state())?;
+        self.fetch(fetching)
+    }
+
+    pub(crate) fn status(&self) -> KeyStatus {
+        let state = self.state();
+        let keys = state.set.as_ref().map_or(0, |set| set.len());
+        KeyStatus { keys, fetched_at: state.fetched_at, problem: state.problem.clone() }
+    }
+
+    fn begin(&self, state: &mut State) -> Result<Fetching<'_>> {
+        if state.is_fetching {
+            return Err(Error::unavailable("the identity provider's keys are just being fetched; try again"));
+        }
+        state.is_fetching = true;
+        Ok(Fetching(self))
+    }
+
+    fn fetch(&self, _fetching: Fetching<'_>) -> Result<()> {
+        let fetched = self.provider.fetch();
+        let mut state = self.state();
+        let problem = fetched.as_ref().err().map(|error| error.message.clone());
+        let before = std::mem::replace(&mut state.problem, problem);
+        let issuer = self.issuer();
+        match fetched {
+            Ok(set) => {
+                if state.set.is_none() || before.is_some() {
+                    tracing::info!(issuer, keys = set.len(), "the identity provider's keys were fetched");
+                }
+                state.set = Some(Arc::new(set));
+                state.fetched_at = Some(self.clock.now());
+                Ok(())
+            }
+            Err(error) => {
+                // Once while it lasts, not at every fetch.
+                if before.is_none() {
+                    let so_far =
+                        if state.set.is_some() { "those known go on to serve" } else { "no token is accepted" };
+                    tracing::warn!(issuer, %error, "the identity provider's keys cannot be fetched; until then {so_far}");
+                }
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Where the keys of an issuer come from.
+
+use loci_core::limits::NAME_CHARACTERS_MAX;
+use loci_core::{Error, ErrorCode, Result};
+use loci_http::{DocumentUrl, Documents};
+use serde::Deserialize;
+
+use crate::OidcOptions;
+use crate::jwk::{JwkSet, KeySet};
+
+/// Bytes of each document.
+const DOCUMENT_BYTES_MAX: u64 = 256 << 10;
+
+/// The server that publishes the configuration and the keys of an issuer.
+pub(crate) struct Provider {
+    issuer: DocumentUrl,
+    documents: Documents,
+}
+
+/// What matters of the provider's configuration.
+#[derive(Deserialize)]
+struct Configuration {
+    issuer: String,
+    jwks_uri: String,
+}
+
+impl Configuration {
+    /// Where the keys are, if that is the configuration of this issuer and nobody else can put in keys.
+    fn keys_url(&self, issuer: &DocumentUrl) -> Result<DocumentUrl, String> {
+        if self.issuer != issuer.as_str() {
+            let other: String = self.issuer.chars().take(NAME_CHARACTERS_MAX).collect();
+            return Err(format!("it is that of the issuer {other:?}; give `oidc.issuer` exactly as it is there"));
+        }
+        let url = DocumentUrl::parse("jwks_uri", &self.jwks_uri).map_err(|error| error.message)?;
+        if url.is_plain() && !issuer.is_plain() {
+            return Err("`jwks_uri` must begin with `https://`, as the issuer does".to_owned());
+        }
+        Ok(url)
+    }
+}
+
+impl Provider {
+    pub(crate) fn new(issuer: DocumentUrl, options: &OidcOptions) -> Self {
+        Provider { issuer, documents: Documents::new(DOCUMENT_BYTES_MAX, options.timeout) }
+    }
+
+    /// The issuer as it was given.
+    pub(crate) fn issuer(&self) -> &str {
+        self.issuer.as_str()
+    }
+
+    /// The keys as they are now. Takes at most the time of three documents.
+    ///
+    /// # Errors
+    /// `unavailable`, or `not_found` where a document is missing, saying which document is what.
+    pub(crate) fn fetch(&self) -> Result<KeySet> {
+        let url = self.keys_url()?;
+        KeySet::of(self.documents.get::<JwkSet>(&url)?)
+            .map_err(|problem| Error::unavailable(format!("{} {problem}", url.as_str())))
+    }
+
+    /// Where the keys are: by OpenID Connect Discovery 1.0, section 4, or else by RFC 8414, section 3.
+    fn keys_url(&self) -> Result<DocumentUrl> {
+        let [first, second] = configuration_urls(self.issuer());
+        let configuration = match self.configuration(&first) {
+            Err(missing) if missing.code == ErrorCode::NotFound => self
+                .configuration(&second)
+                .map_err(|error| Error::new(error.code, format!("{}, and {}", missing.message, error.message))),
+            other => other,
+        }?;
+        configuration.keys_url(&self.issuer).map_err(|problem| {
+            Error::unavailable(format!("the identity provider's configuration of {}: {problem}", self.issuer()))
+        })
+    }
+
+    fn configuration(&self, url: &str) -> Result<Configuration> {
+        self.documents.get(&DocumentUrl::parse("oidc.issuer", url)?)
+    }
+}
+
+/// The places of the configuration of an issuer, the likelier first.
+fn configuration_urls(issuer: &str) -> [String; 2] {
+    let issuer = issuer.trim_end_matches('/');
+    let start = issuer.find("://").map_or(0, |scheme| scheme + 3);
+    let (host, path) = issuer.split_at(issuer[start..].find('/').map_or(issuer.len(), |slash| start + slash));
+    [
+        format!("{issuer}/.well-known/openid-configuration"),
+        format!("{host}/.well-known/oauth-authorization-server{path}"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_well_known_part_comes_last_or_after_the_host() {
+        let rows = [
+            ("https://a.example", "https://a.example", "https://a.example", ""),
+            ("https://a.example/", "https://a.example", "https://a.example", ""),
+            ("http://[::1]:80/b/c/", "http://[::1]:80/b/c", "http://[::1]:80", "/b/c"),
+        ];
+        for (issuer, base, host, path) in rows {
+            let expected = [
+                format!("{base}/.well-known/openid-configuration"),
+                format!("{host}/.well-known/oauth-authorization-server{path}"),
+            ];
+            assert_eq!(configuration_urls(issuer), expected);
+        }
+    }
+
+    #[test]
+    fn keys_come_by_https_if_the_issuer_does() {
+        let (remote, local) = ("https://a.example/b", "http://127.0.0.1:80");
+        let rows = [
+            (remote, remote, "https://a.example/keys?v=1", true),
+            (remote, remote, "https://keys.example", true),
+            (remote, remote, "http://a.example/keys", false),
+            (remote, remote, "http://127.0.0.1/keys", false),
+            (remote, "https://a.example/b/", "https://a.example/keys", false),
+            (local, local, "http://127.0.0.1:81/keys", true),
+            (local, local, "https://a.example/keys", true),
+            (local, local, "http://a.example/keys", false),
+        ];
+        for (issuer, named, keys, is_good) in rows {
+            let issuer = DocumentUrl::parse("issuer", issuer).unwrap();
+            let configuration = Configuration { issuer: named.to_owned(), jwks_uri: keys.to_owned() };
+            assert_eq!(configuration.keys_url(&issuer).is_ok(), is_good, "{keys}");
+        }
+    }
+}

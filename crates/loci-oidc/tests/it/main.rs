@@ -1,0 +1,13 @@
+//! A verifier and a provider that signs, fails and lies.
+
+#![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
+
+mod arbitrary;
+mod claims;
+mod fetching;
+mod forged;
+mod keys;
+mod settings;
+mod signers;
+mod support;
+mod tokens;

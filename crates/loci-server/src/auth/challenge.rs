@@ -1,0 +1,103 @@
+//! Refusing a request so that its sender knows how to get in (RFC 6750, section 3; RFC 9728, section 5).
+
+use std::fmt::Write;
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use loci_core::{Error, ErrorCode, Scope};
+use serde_json::json;
+
+use super::metadata::document_url;
+use super::{Authentication, Resource, scope_names};
+
+/// Bytes of an explanation that goes into a header; a longer one is in the body alone.
+const DESCRIPTION_BYTES_MAX: usize = 250;
+
+/// What clients may want from an issuer: `admin` is nothing to ask for by default.
+pub(super) const USUAL_SCOPES: [Scope; 2] = [Scope::Read, Scope::Write];
+
+/// Why a request has no caller.
+pub(super) enum Denied {
+    /// There is no token in the `Authorization` header.
+    Missing,
+    /// There is one that opens nothing.
+    Invalid(String),
+    /// That cannot be told now.
+    Failed(Error),
+}
+
+impl Denied {
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Denied::Invalid(message.into())
+    }
+
+    pub(super) fn into_error(self) -> Error {
+        match self {
+            Denied::Missing => {
+                let message = "send `Authorization: Bearer TOKEN`; make a token with `loci token create`";
+                Error::new(ErrorCode::Unauthorized, message)
+            }
+            Denied::Invalid(message) => Error::new(ErrorCode::Unauthorized, message),
+            Denied::Failed(error) => error,
+        }
+    }
+
+    pub(super) fn into_response(self, authentication: &Authentication, resource: Resource<'_>) -> Response {
+        let was_sent = matches!(self, Denied::Invalid(_));
+        let error = self.into_error();
+        let mut response = failure(&error);
+        if error.code == ErrorCode::Unauthorized {
+            let problem = was_sent.then_some(("invalid_token", error.message.as_str()));
+            let scopes: &[Scope] = if authentication.verifier().is_some() { &USUAL_SCOPES } else { &[] };
+            let challenge = challenge(authentication, resource, problem, scopes);
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        } else if error.code == ErrorCode::Unavailable {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+/// The value of a `WWW-Authenticate` header: the kind of error with an explanation, if there is one, the scopes
+/// that are needed, and, where there is an issuer, where to read of it.
+pub(super) fn challenge(
+    authentication: &Authentication,
+    resource: Resource<'_>,
+    problem: Option<(&str, &str)>,
+    scopes: &[Scope],
+) -> HeaderValue {
+    let verifier = authentication.verifier();
+    let mut attributes = Vec::new();
+    if let Some((error, description)) = problem {
+        attributes.push(("error", error.to_owned()));
+        if description.len() <= DESCRIPTION_BYTES_MAX {
+            attributes.push(("error_description", description.to_owned()));
+        }
+    }
+    if !scopes.is_empty() {
+        attributes.push(("scope", scope_names(verifier, scopes).join(" ")));
+    }
+    if let Some(base_url) = resource.base_url.filter(|_| verifier.is_some()) {
+        attributes.push(("resource_metadata", document_url(base_url, resource.path)));
+    }
+    let mut value = "Bearer realm=\"loci\"".to_owned();
+    for (name, text) in attributes.iter().filter(|(_, text)| text.bytes().all(needs_no_escape)) {
+        // A string takes all that is written to it.
+        let _ = write!(value, ", {name}=\"{text}\"");
+    }
+    HeaderValue::from_str(&value).unwrap_or(HeaderValue::from_static("Bearer"))
+}
+
+/// Whether a byte may stand in every attribute of a challenge (RFC 6750, section 3).
+fn needs_no_escape(byte: u8) -> bool {
+    matches!(byte, 0x20..=0x21 | 0x23..=0x5B | 0x5D..=0x7E)
+}
+
+/// An error outside of JSON-RPC as a response.
+pub(crate) fn failure(error: &Error) -> Response {
+    let status = StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let body = json!({"error": {"code": error.code.name(), "message": error.message}});
+    (status, Json(body)).into_response()
+}

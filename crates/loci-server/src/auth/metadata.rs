@@ -1,0 +1,57 @@
+//! Where clients read who issues tokens for an endpoint: OAuth 2.0 Protected Resource Metadata (RFC 9728).
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use http::HeaderValue;
+use http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
+use loci_core::{Error, TokenVerifier};
+use serde_json::json;
+
+use super::challenge::{USUAL_SCOPES, failure};
+use super::{Authentication, scope_names};
+use crate::proxy::RequestOrigin;
+
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// Where the document about a path of this server is; that about the server itself, if the path is empty.
+pub(super) fn document_url(base_url: &str, path: &str) -> String {
+    format!("{base_url}{WELL_KNOWN}{path}")
+}
+
+/// The documents about the server and about its endpoints, which are at these paths (`/mcp/<dialect>`). There are
+/// none where only our own tokens are taken. Open to everyone, web pages of any origin included. The
+/// [`RequestOrigin`] must be in the request's extensions.
+pub(crate) fn metadata_routes(authentication: &Authentication, paths: &[String]) -> Router {
+    let Some(verifier) = authentication.verifier() else { return Router::new() };
+    let server = String::new();
+    [&server].into_iter().chain(paths).fold(Router::new(), |routes, path| {
+        let (verifier, resource) = (Arc::clone(verifier), path.clone());
+        let answer = move |request: Request| {
+            let origin = request.extensions().get::<RequestOrigin>();
+            let mut response = document(&verifier, origin.and_then(|origin| origin.base_url.as_deref()), &resource);
+            response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+            std::future::ready(response)
+        };
+        routes.route(&format!("{WELL_KNOWN}{path}"), get(answer))
+    })
+}
+
+fn document(verifier: &Arc<dyn TokenVerifier>, base_url: Option<&str>, path: &str) -> Response {
+    let Some(base_url) = base_url else {
+        let message = "under which URL clients reach this server is not known; whoever runs it should set `public_url`, or name its host and port in `allowed_hosts`";
+        return failure(&Error::not_found(message));
+    };
+    let name = path.rsplit('/').next().filter(|name| !name.is_empty());
+    Json(json!({
+        "resource": format!("{base_url}{path}"),
+        "resource_name": name.map_or_else(|| "loci".to_owned(), |name| format!("loci ({name})")),
+        "authorization_servers": [verifier.issuer()],
+        "scopes_supported": scope_names(Some(verifier), &USUAL_SCOPES),
+        "bearer_methods_supported": ["header"],
+    }))
+    .into_response()
+}

@@ -1,0 +1,145 @@
+//! Who an HTTP request comes from, and what that allows.
+
+mod challenge;
+mod credential;
+mod metadata;
+mod scopes;
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::AUTHORIZATION;
+use http::{Extensions, HeaderMap, Uri};
+use loci_core::limits::TOKEN_BYTES_MAX;
+use loci_core::{Caller, Clock, Principal, Result, Scope, Space, TokenStore, TokenVerifier};
+
+use challenge::Denied;
+pub(crate) use challenge::failure;
+pub(crate) use credential::Credential;
+pub use credential::token_hash;
+pub(crate) use metadata::metadata_routes;
+pub(crate) use scopes::{Need, insufficient_scope};
+
+use crate::body::drain;
+use crate::proxy::RequestOrigin;
+
+/// How callers prove who they are.
+#[derive(Clone)]
+pub enum Authentication {
+    /// Everybody is the anonymous caller of the default space. For loopback addresses alone.
+    Anonymous,
+    /// By a bearer token.
+    Bearer {
+        /// Where our own tokens are; asked at every request, so that a revocation holds at once.
+        tokens: Arc<dyn TokenStore>,
+        /// Who verifies the tokens of an issuer, if those are taken too.
+        verifier: Option<Arc<dyn TokenVerifier>>,
+        /// What expiry is measured by.
+        clock: Arc<dyn Clock>,
+    },
+}
+
+impl Authentication {
+    /// Who sends a request with these headers to `path` of this server, which clients know as `base_url`
+    /// (such as `https://memory.example`) if anything tells.
+    ///
+    /// # Errors
+    /// `unauthorized` without a token or with one that does not hold; `unavailable` if that cannot be told now.
+    pub async fn caller(&self, headers: &HeaderMap, base_url: Option<&str>, path: &str) -> Result<Caller> {
+        let admitted = self.admit(headers, Resource { base_url, path }).await;
+        admitted.map(|(caller, _credential)| caller).map_err(Denied::into_error)
+    }
+
+    async fn admit(&self, headers: &HeaderMap, resource: Resource<'_>) -> Result<(Caller, Option<Credential>), Denied> {
+        let Authentication::Bearer { tokens, verifier, clock } = self else {
+            return Ok((Caller::new(Space::default(), Principal::anonymous()), None));
+        };
+        let token = presented(headers)?;
+        let (caller, credential) = match verifier.as_ref().filter(|verifier| verifier.recognizes(token)) {
+            Some(verifier) => Credential::issued(verifier, token, resource, clock).await?,
+            None => Credential::of_store(tokens, token, clock).await?,
+        };
+        Ok((caller, Some(credential)))
+    }
+
+    fn verifier(&self) -> Option<&Arc<dyn TokenVerifier>> {
+        match self {
+            Authentication::Anonymous => None,
+            Authentication::Bearer { verifier, .. } => verifier.as_ref(),
+        }
+    }
+}
+
+/// The scopes as an issuer's tokens name them.
+fn scope_names(verifier: Option<&Arc<dyn TokenVerifier>>, scopes: &[Scope]) -> Vec<String> {
+    let prefix = verifier.map_or(loci_core::SCOPE_PREFIX, |verifier| verifier.scope_prefix());
+    scopes.iter().map(|scope| format!("{prefix}{}", scope.name())).collect()
+}
+
+/// What a request is for, in the terms of OAuth.
+#[derive(Clone, Copy)]
+struct Resource<'a> {
+    base_url: Option<&'a str>,
+    path: &'a str,
+}
+
+impl<'a> Resource<'a> {
+    fn of(extensions: &'a Extensions, uri: &'a Uri) -> Self {
+        let origin = extensions.get::<RequestOrigin>();
+        Resource { base_url: origin.and_then(|origin| origin.base_url.as_deref()), path: uri.path() }
+    }
+
+    /// The names under which a token may have been issued for it: those of the server and of the endpoint,
+    /// each with and without a slash at the end, since clients differ in that.
+    fn names(self) -> Vec<String> {
+        let named = |base_url: &str| {
+            let endpoint = format!("{base_url}{}", self.path);
+            vec![base_url.to_owned(), format!("{base_url}/"), format!("{endpoint}/"), endpoint]
+        };
+        self.base_url.map(named).unwrap_or_default()
+    }
+}
+
+/// Puts the [`Caller`], and the [`Credential`] if there is one, into the request's extensions, or refuses.
+pub(crate) async fn authenticate(
+    State(authentication): State<Authentication>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let resource = Resource::of(request.extensions(), request.uri());
+    match authentication.admit(request.headers(), resource).await {
+        Ok((caller, credential)) => {
+            request.extensions_mut().insert(caller);
+            if let Some(credential) = credential {
+                request.extensions_mut().insert(credential);
+            }
+            next.run(request).await
+        }
+        Err(denied) => {
+            let response = denied.into_response(&authentication, resource);
+            drain(request).await;
+            response
+        }
+    }
+}
+
+/// The token of the one `Authorization: Bearer` header.
+fn presented(headers: &HeaderMap) -> Result<&str, Denied> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = values.next().ok_or(Denied::Missing)?;
+    if values.next().is_some() {
+        return Err(Denied::invalid("there is more than one Authorization header"));
+    }
+    let malformed = || Denied::invalid("the Authorization header is not of the form `Bearer TOKEN`");
+    let (scheme, token) = value.to_str().ok().and_then(|value| value.split_once(' ')).ok_or_else(malformed)?;
+    let token = token.trim();
+    if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
+        return Err(malformed());
+    }
+    if token.len() > TOKEN_BYTES_MAX {
+        return Err(Denied::invalid(format!("the token is longer than {TOKEN_BYTES_MAX} bytes")));
+    }
+    Ok(token)
+}

@@ -1,0 +1,81 @@
+//! The bodies of requests: reading them up to a limit, and dropping those that nobody wants.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use http::header::{CONTENT_LENGTH, EXPECT};
+use http::{HeaderMap, StatusCode};
+use http_body_util::BodyExt;
+use loci_core::limits::{CALL_SECONDS_MAX, REQUEST_BYTES_MAX};
+use rmcp::model::ErrorCode;
+
+use crate::message::Refusal;
+
+/// Bytes of a body that are read and dropped, so that a client which sends first and reads afterwards
+/// gets to see why it was refused.
+const DRAINED_BYTES_MAX: usize = 8 * REQUEST_BYTES_MAX;
+/// How long a refusal is held back for its request to arrive.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A body up to its limit.
+///
+/// # Errors
+/// What to answer if it is too long, or does not arrive.
+pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, (StatusCode, Refusal)> {
+    if is_beyond_draining(headers) {
+        return Err((StatusCode::PAYLOAD_TOO_LARGE, Refusal::too_long(b"", REQUEST_BYTES_MAX)));
+    }
+    match tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), collect(body)).await {
+        Ok(outcome) => outcome,
+        Err(_elapsed) => {
+            let message = format!("the request did not arrive within {CALL_SECONDS_MAX} s");
+            Err((StatusCode::REQUEST_TIMEOUT, Refusal::new(None, ErrorCode::INVALID_REQUEST, message)))
+        }
+    }
+}
+
+/// The request without its body, which is read and dropped within limits of size and time: whoever refuses a request
+/// without this loses the refusal where a client sends the whole body before it reads.
+pub(crate) async fn drain(request: Request) -> Request {
+    let (parts, mut body) = request.into_parts();
+    // Whoever asks first does not send.
+    if !parts.headers.contains_key(EXPECT) && !is_beyond_draining(&parts.headers) {
+        // What has not come by then is not waited for.
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, discard(&mut body)).await;
+    }
+    Request::from_parts(parts, Body::empty())
+}
+
+fn is_beyond_draining(headers: &HeaderMap) -> bool {
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    announced.is_some_and(|length| length > DRAINED_BYTES_MAX)
+}
+
+async fn collect(mut body: Body) -> Result<Bytes, (StatusCode, Refusal)> {
+    let mut kept = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else {
+            let message = "the request broke off before its end";
+            return Err((StatusCode::BAD_REQUEST, Refusal::new(None, ErrorCode::INVALID_REQUEST, message)));
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        let room = data.len().min(REQUEST_BYTES_MAX - kept.len());
+        kept.extend_from_slice(&data[..room]);
+        if room < data.len() {
+            discard(&mut body).await;
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, Refusal::too_long(&kept, REQUEST_BYTES_MAX)));
+        }
+    }
+    Ok(Bytes::from(kept))
+}
+
+/// Reads and drops the rest of a body, up to a limit.
+async fn discard(body: &mut Body) {
+    let mut dropped = 0;
+    while dropped <= DRAINED_BYTES_MAX
+        && let Some(Ok(frame)) = body.frame().await
+    {
+        dropped += frame.data_ref().map_or(0, Bytes::len);
+    }
+}

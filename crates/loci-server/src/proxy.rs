@@ -1,0 +1,394 @@
+//! Where a request came from, and by which name it reached us: what the connection and the request say and, behind a
+//! trusted proxy, what that says.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::{HOST, HeaderMap, HeaderValue};
+use http::uri::{Authority, Uri};
+use ipnet::{IpNet, Ipv4Net};
+use loci_core::{Error, Result};
+
+use crate::connections::Peer;
+
+const FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED_HOST: &str = "x-forwarded-host";
+const FORWARDED_PROTOCOL: &str = "x-forwarded-proto";
+
+/// Where a request came from; in the extensions of every request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RequestOrigin {
+    /// How the caller names this server, such as `https://memory.example`, without a slash at the end; none if
+    /// nothing that can be trusted says it.
+    pub(crate) base_url: Option<String>,
+    /// The caller's address; none where there is no connection (in tests of a router).
+    pub(crate) client: Option<IpAddr>,
+}
+
+/// The URL under which clients reach a server: a scheme, a host and perhaps a port. Made by [`str::parse`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrl {
+    scheme: Scheme,
+    name: Name,
+}
+
+impl PublicUrl {
+    /// The host, as an entry of the allowed ones: without a scheme and a port, an IPv6 address in brackets.
+    pub fn host(&self) -> String {
+        self.name.host.clone()
+    }
+
+    /// The origin of its pages, as an entry of the allowed ones.
+    pub(crate) fn origin(&self) -> String {
+        format!("{}://{}:{}", self.scheme.name(), self.name.host, self.name.port.unwrap_or(self.scheme.default_port()))
+    }
+
+    fn base_url(&self) -> String {
+        self.name.base_url(self.scheme)
+    }
+}
+
+impl fmt::Display for PublicUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.base_url())
+    }
+}
+
+impl FromStr for PublicUrl {
+    type Err = Error;
+
+    /// # Errors
+    /// `invalid_argument` for what is not `http://` or `https://` with a host and at most a port and a slash.
+    fn from_str(text: &str) -> Result<Self> {
+        let refused = |problem: &str| {
+            let form = "it must be `https://` (or `http://`) with a host and, if need be, a port, such as `https://memory.example`";
+            Error::invalid("public_url", format!("{problem}; {form}"))
+        };
+        let url = Uri::from_str(text).map_err(|_| refused("is no URL"))?;
+        let scheme = url.scheme_str().and_then(Scheme::of).ok_or_else(|| refused("has another scheme or none"))?;
+        let authority = url.authority().map(Authority::as_str).unwrap_or_default();
+        if authority.contains('@') {
+            return Err(refused("has credentials in it"));
+        }
+        // The parser drops what follows a `#` without a word.
+        if url.path() != "/" || url.query().is_some() || text.contains('#') {
+            return Err(refused("has a path, a query or a fragment"));
+        }
+        let name = Name::of(authority).ok_or_else(|| refused("names no host and port that can be reached"))?;
+        Ok(PublicUrl { scheme, name })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    Http,
+    Https,
+}
+
+impl Scheme {
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        [Scheme::Http, Scheme::Https].into_iter().find(|scheme| name.eq_ignore_ascii_case(scheme.name()))
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        }
+    }
+
+    pub(crate) const fn default_port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+        }
+    }
+}
+
+/// The name of a server in a `Host` header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Name {
+    /// In lower case; an IPv6 address in brackets.
+    host: String,
+    port: Option<u16>,
+}
+
+impl Name {
+    /// A host and at most a port, and nothing else beside them.
+    fn of(text: &str) -> Option<Self> {
+        let authority = Authority::from_str(text).ok()?;
+        let name = Name { host: authority.host().to_ascii_lowercase(), port: authority.port_u16() };
+        let is_all = match name.port {
+            Some(port) => text.strip_suffix(&format!(":{port}")) == Some(authority.host()),
+            None => text == authority.host(),
+        };
+        (is_all && !name.host.is_empty()).then_some(name)
+    }
+
+    fn in_header(value: &HeaderValue) -> Option<Self> {
+        Name::of(value.to_str().ok()?)
+    }
+
+    fn base_url(&self, scheme: Scheme) -> String {
+        match self.port {
+            // Clients leave the scheme's own port out, and so do the names that tokens are issued for.
+            Some(port) if port != scheme.default_port() => format!("{}://{}:{port}", scheme.name(), self.host),
+            _ => format!("{}://{}", scheme.name(), self.host),
+        }
+    }
+}
+
+/// An entry of the allowed hosts: a name, with a port or for any. Read as the SDK reads it, which decides what is
+/// served: with brackets or without, and as a mere name if it is no authority (`::1`).
+struct AllowedHost {
+    host: String,
+    port: Option<u16>,
+}
+
+impl AllowedHost {
+    fn of(text: &str) -> Self {
+        let text = text.trim();
+        let (host, port) = match Authority::from_str(text) {
+            Ok(authority) => (authority.host().to_owned(), authority.port_u16()),
+            Err(_) => (text.to_owned(), None),
+        };
+        AllowedHost { host: without_brackets(&host).to_ascii_lowercase(), port }
+    }
+
+    fn admits(&self, name: &Name) -> bool {
+        self.host == without_brackets(&name.host) && (self.port.is_none() || self.port == name.port)
+    }
+}
+
+pub(crate) fn without_brackets(host: &str) -> &str {
+    host.trim_matches(['[', ']'])
+}
+
+/// Who listens on the port of the name that a request was sent to.
+#[derive(Clone, Copy)]
+enum Listener {
+    /// A trusted proxy, on ports that we do not know.
+    Proxy,
+    /// We, on this port; none where there is no connection.
+    Us(Option<u16>),
+}
+
+/// What decides where a request came from.
+pub(crate) struct Entrance {
+    base_url: Option<String>,
+    /// The names of this machine, which it has for all of its services.
+    local_hosts: Vec<AllowedHost>,
+    allowed_hosts: Vec<AllowedHost>,
+    trusted_proxies: Vec<IpNet>,
+}
+
+impl Entrance {
+    pub(crate) fn new(
+        public_url: Option<&PublicUrl>,
+        local_hosts: &[String],
+        allowed_hosts: &[String],
+        trusted_proxies: &[IpNet],
+    ) -> Self {
+        let hosts = |names: &[String]| names.iter().map(|name| AllowedHost::of(name)).collect();
+        Entrance {
+            base_url: public_url.map(PublicUrl::base_url),
+            local_hosts: hosts(local_hosts),
+            allowed_hosts: hosts(allowed_hosts),
+            trusted_proxies: trusted_proxies.iter().copied().map(canonical).collect(),
+        }
+    }
+
+    /// Where a request came from. The name by which a trusted proxy was called becomes its `Host`, so that the SDK's
+    /// check of that header looks at the same name.
+    fn origin(&self, peer: Option<Peer>, headers: &mut HeaderMap) -> RequestOrigin {
+        let proxy = peer.map(|peer| peer.address).filter(|address| self.trusts(*address));
+        let forwarded = |header: &str| proxy.and_then(|_| only(headers, header)).and_then(|value| value.to_str().ok());
+        let scheme = forwarded(FORWARDED_PROTOCOL).and_then(Scheme::of).unwrap_or(match peer {
+            Some(Peer { is_encrypted: true, .. }) => Scheme::Https,
+            _ => Scheme::Http,
+        });
+        let client = proxy.and_then(|_| self.forwarded_client(headers)).or(peer.map(|peer| peer.address));
+        let forwarded_host = proxy.and_then(|_| only(headers, FORWARDED_HOST)).cloned();
+        let listener = match forwarded_host.filter(|host| Name::in_header(host).is_some()) {
+            Some(host) => {
+                headers.insert(HOST, host);
+                Listener::Proxy
+            }
+            None => Listener::Us(peer.map(|peer| peer.local_port)),
+        };
+        let name = only(headers, HOST.as_str()).and_then(Name::in_header);
+        let name = name.filter(|name| self.is_ours(name, scheme, listener));
+        let base_url = self.base_url.clone().or_else(|| Some(name?.base_url(scheme)));
+        RequestOrigin { base_url, client }
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        self.trusted_proxies.iter().any(|network| network.contains(&address))
+    }
+
+    /// Whether a name is ours with its port: other services have the same host, and a token that was issued for one
+    /// of them must not be good here because somebody writes its name into the `Host` header.
+    fn is_ours(&self, name: &Name, scheme: Scheme, listener: Listener) -> bool {
+        let port = name.port.unwrap_or(scheme.default_port());
+        let is_default = port == scheme.default_port();
+        let is_local = self.local_hosts.iter().any(|host| host.admits(name));
+        let is_port_ours = match listener {
+            Listener::Proxy => is_default,
+            Listener::Us(local_port) => local_port == Some(port) || (is_default && !is_local),
+        };
+        let mut allowed = self.allowed_hosts.iter().filter(|host| host.admits(name));
+        (is_local && is_port_ours) || allowed.any(|host| host.port.is_some() || is_port_ours)
+    }
+
+    /// The last address in the chain that is no trusted proxy, or the first if all are. Each proxy adds, to the end or
+    /// as a further header, whom it was called by; what stands before the first that we do not trust is hearsay.
+    fn forwarded_client(&self, headers: &HeaderMap) -> Option<IpAddr> {
+        let mut client = None;
+        for value in headers.get_all(FORWARDED_FOR).iter().rev() {
+            for entry in value.to_str().ok()?.rsplit(',') {
+                let address = address(entry.trim())?;
+                client = Some(address);
+                if !self.trusts(address) {
+                    return client;
+                }
+            }
+        }
+        client
+    }
+}
+
+/// A network of IPv4 as such: addresses are compared in that form.
+fn canonical(network: IpNet) -> IpNet {
+    const MAPPED_BITS: u8 = 96;
+    let of_v4 = || {
+        let IpNet::V6(mapped) = network else { return None };
+        let length = mapped.prefix_len().checked_sub(MAPPED_BITS)?;
+        Ipv4Net::new(mapped.addr().to_ipv4_mapped()?, length).ok()
+    };
+    of_v4().map_or(network, IpNet::V4)
+}
+
+/// The value of a header that stands there once.
+pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a HeaderValue> {
+    let mut values = headers.get_all(name).iter();
+    values.next().filter(|_| values.next().is_none())
+}
+
+/// An address with or without a port: some proxies write it.
+fn address(text: &str) -> Option<IpAddr> {
+    let bare = || without_brackets(text).parse::<IpAddr>().ok();
+    let address = bare().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))?;
+    Some(address.to_canonical())
+}
+
+/// Puts the [`RequestOrigin`] into the request's extensions.
+pub(crate) async fn note_origin(State(entrance): State<Arc<Entrance>>, mut request: Request, next: Next) -> Response {
+    let peer = request.extensions().get::<Peer>().copied();
+    let origin = entrance.origin(peer, request.headers_mut());
+    request.extensions_mut().insert(origin);
+    next.run(request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_url_is_a_scheme_a_host_and_perhaps_a_port() {
+        let rows = [
+            ("https://memory.example", "https://memory.example", "memory.example", "https://memory.example:443"),
+            ("HTTP://Memory.Example/", "http://memory.example", "memory.example", "http://memory.example:80"),
+            ("https://memory.example:443", "https://memory.example", "memory.example", "https://memory.example:443"),
+            ("https://[2001:db8::7]:8443", "https://[2001:db8::7]:8443", "[2001:db8::7]", "https://[2001:db8::7]:8443"),
+        ];
+        for (text, base_url, host, origin) in rows {
+            let url: PublicUrl = text.parse().unwrap();
+            assert_eq!((url.base_url().as_str(), url.host().as_str(), url.origin().as_str()), (base_url, host, origin));
+        }
+        let faulty = [
+            ("", "no URL"),
+            ("memory.example", "scheme"),
+            ("/mcp", "scheme"),
+            ("ftp://memory.example", "scheme"),
+            ("https://me:secret@memory.example", "credentials"),
+            ("https://memory.example/mcp", "path"),
+            ("https://memory.example?x", "query"),
+            ("https://memory.example#x", "fragment"),
+            ("https://:8443", "host and port"),
+            ("https://memory.example:99999", "host and port"),
+            ("https:///", "no URL"),
+            ("https://m\u{e9}mory.example", "no URL"),
+        ];
+        for (text, problem) in faulty {
+            let error = text.parse::<PublicUrl>().unwrap_err();
+            let told = error.message.strip_prefix("`public_url` ").unwrap();
+            assert!(told.contains(problem) && !told.contains("secret"), "{text}: {error}");
+            assert!(!told.contains("public URL"), "the setting is the subject: {error}");
+        }
+    }
+
+    #[test]
+    fn the_client_is_the_last_that_no_trusted_proxy_vouches_for() {
+        let networks = ["10.0.0.0/8", "2001:db8::/32", "::ffff:198.51.100.0/120", "::ffff:198.51.101.7/128"];
+        let networks = networks.map(|network| network.parse().unwrap());
+        let entrance = Entrance::new(None, &[], &[], &networks);
+        let rows: [(&str, &[&str], &str); 20] = [
+            ("198.51.100.9", &["192.0.2.1"], "192.0.2.1"),
+            ("198.51.101.7", &["192.0.2.1"], "192.0.2.1"),
+            ("198.51.101.8", &["192.0.2.1"], "198.51.101.8"),
+            ("10.0.0.1", &["192.0.2.1"], "192.0.2.1"),
+            ("192.0.2.9", &["192.0.2.1"], "192.0.2.9"),
+            ("10.0.0.1", &[], "10.0.0.1"),
+            ("10.0.0.1", &["203.0.113.1, 192.0.2.1, 10.0.0.2"], "192.0.2.1"),
+            ("10.0.0.1", &["203.0.113.1", "192.0.2.1,10.0.0.2"], "192.0.2.1"),
+            ("10.0.0.1", &["192.0.2.1", "10.0.0.2", "2001:db8::1"], "192.0.2.1"),
+            ("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "10.0.0.3"),
+            ("10.0.0.1", &["192.0.2.1:4711"], "192.0.2.1"),
+            ("10.0.0.1", &["[2001:db9::1]:4711"], "2001:db9::1"),
+            ("10.0.0.1", &["[2001:db9::1]"], "2001:db9::1"),
+            ("10.0.0.1", &["::ffff:192.0.2.1"], "192.0.2.1"),
+            ("10.0.0.1", &["::ffff:10.0.0.2"], "10.0.0.2"),
+            ("2001:db8::2", &["192.0.2.1"], "192.0.2.1"),
+            // What cannot be read counts as absent, unless what could be read says enough.
+            ("10.0.0.1", &["192.0.2.1, unknown"], "10.0.0.1"),
+            ("10.0.0.1", &["unknown, 192.0.2.1"], "192.0.2.1"),
+            ("10.0.0.1", &["192.0.2.1,"], "10.0.0.1"),
+            ("10.0.0.1", &["\u{e9}"], "10.0.0.1"),
+        ];
+        for (peer, chain, client) in rows {
+            let mut headers = HeaderMap::new();
+            for part in chain {
+                headers.append(FORWARDED_FOR, HeaderValue::from_bytes(part.as_bytes()).unwrap());
+            }
+            let peer = Peer { address: peer.parse().unwrap(), local_port: 7821, is_encrypted: false };
+            let origin = entrance.origin(Some(peer), &mut headers);
+            assert_eq!(origin.client, Some(client.parse().unwrap()), "{peer:?} {chain:?}");
+        }
+    }
+
+    #[test]
+    fn an_encrypted_connection_is_https_and_no_connection_is_nobody() {
+        let entrance = Entrance::new(None, &["localhost".to_owned()], &["memory.example".to_owned()], &[]);
+        let peer = Peer { address: IpAddr::from([127, 0, 0, 1]), local_port: 7821, is_encrypted: true };
+        let rows = [
+            ("memory.example", Some("https://memory.example"), Some("http://memory.example")),
+            ("memory.example:7821", Some("https://memory.example:7821"), None),
+            ("memory.example:443", Some("https://memory.example"), None),
+            ("memory.example:80", None, Some("http://memory.example")),
+            ("localhost:7821", Some("https://localhost:7821"), None),
+            ("localhost", None, None),
+        ];
+        for (host, encrypted, nobody) in rows {
+            let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
+            let origin = entrance.origin(Some(peer), &mut headers);
+            assert_eq!((origin.client, origin.base_url.as_deref()), (Some(peer.address), encrypted), "{host}");
+            let origin = entrance.origin(None, &mut headers);
+            assert_eq!((origin.client, origin.base_url.as_deref()), (None, nobody), "{host}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! How often one caller may call.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use governor::middleware::NoOpMiddleware;
+use governor::state::keyed::HashMapStateStore;
+use governor::{Quota, RateLimiter};
+use http::header::RETRY_AFTER;
+use http::{Extensions, HeaderValue, Method};
+use loci_core::limits::{RATE_BURST_MAX, RATED_CALLERS_MAX};
+use loci_core::{Caller, Error, ErrorCode, Space};
+
+use crate::auth::failure;
+use crate::body::drain;
+use crate::monotonic::MonotonicTime;
+use crate::proxy::RequestOrigin;
+use crate::subscription::lock;
+
+/// How often one caller may call: a token bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Calls in a minute in the long run; 0 counts as 1.
+    pub per_minute: u32,
+    /// Calls in a row, from 1 to [`RATE_BURST_MAX`]; what is beyond clamps to it.
+    pub burst: u32,
+}
+
+/// Who has a bucket.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Payer {
+    Subject(Space, String),
+    /// The client's address, or the network that one client has to itself.
+    Network(Option<IpAddr>),
+}
+
+impl Payer {
+    fn of(extensions: &Extensions) -> Self {
+        match extensions.get::<Caller>().map(|caller| (&caller.space, &caller.principal.subject)) {
+            Some((space, Some(subject))) => Payer::Subject(space.clone(), subject.clone()),
+            _ => Payer::network(extensions),
+        }
+    }
+
+    fn network(extensions: &Extensions) -> Self {
+        /// The part of an IPv6 address that a provider gives to one customer, who chooses the rest.
+        const OF_CUSTOMER: u128 = !(u64::MAX as u128);
+        let client = extensions.get::<RequestOrigin>().and_then(|origin| origin.client);
+        Payer::Network(client.map(|client| match client {
+            IpAddr::V4(_) => client,
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & OF_CUSTOMER).into(),
+        }))
+    }
+}
+
+/// The buckets of all.
+struct Buckets {
+    quota: Quota,
+    time: MonotonicTime,
+    limiter: Mutex<Limiter>,
+}
+
+type Limiter = RateLimiter<Payer, HashMapStateStore<Payer>, MonotonicTime, NoOpMiddleware<Duration>>;
+
+impl Buckets {
+    fn new(limit: RateLimit, time: MonotonicTime) -> Self {
+        let number = |value: u32| NonZeroU32::new(value).unwrap_or(NonZeroU32::MIN);
+        let quota = Quota::per_minute(number(limit.per_minute)).allow_burst(number(limit.burst.min(RATE_BURST_MAX)));
+        let limiter = Mutex::new(Limiter::hashmap_with_clock(quota, time.clone()));
+        Buckets { quota, time, limiter }
+    }
+
+    /// Takes so many out of a bucket, or says how long it is until they are there. More than it holds cost nothing.
+    fn take(&self, payer: &Payer, count: u32) -> Result<(), Duration> {
+        let Some(count) = NonZeroU32::new(count) else { return Ok(()) };
+        let mut limiter = lock(&self.limiter);
+        if limiter.len() >= RATED_CALLERS_MAX {
+            limiter.retain_recent();
+            // Whoever has this many names or addresses is not held up by a bucket for each. Half of the room is left
+            // free, so that not every call has to look for some.
+            if limiter.len() > RATED_CALLERS_MAX / 2 {
+                *limiter = Limiter::hashmap_with_clock(self.quota, self.time.clone());
+            }
+        }
+        match limiter.check_key_n(payer, count) {
+            Ok(Ok(())) | Err(_) => Ok(()),
+            Ok(Err(not_until)) => Err(not_until.wait_time_from(self.time.now())),
+        }
+    }
+}
+
+/// The limit on the calls of each caller.
+pub(crate) struct CallLimit {
+    limit: RateLimit,
+    buckets: Buckets,
+}
+
+impl CallLimit {
+    pub(crate) fn new(limit: RateLimit, time: MonotonicTime) -> Self {
+        CallLimit { limit, buckets: Buckets::new(limit, time) }
+    }
+
+    fn refusal(&self, wait: Duration) -> Response {
+        let RateLimit { per_minute, .. } = self.limit;
+        refusal(wait, &format!("this caller's calls are limited to {per_minute} a minute in the long run"))
+    }
+}
+
+/// Answers 429 to the calls of a caller beyond its limit, without looking at them. A batch is counted as one here.
+pub(crate) async fn limit_calls(State(limit): State<Arc<CallLimit>>, mut request: Request, next: Next) -> Response {
+    if request.method() == Method::POST {
+        let payer = Payer::of(request.extensions());
+        if let Err(wait) = limit.buckets.take(&payer, 1) {
+            drain(request).await;
+            return limit.refusal(wait);
+        }
+        request.extensions_mut().insert(Charge { limit, payer });
+    }
+    next.run(request).await
+}
+
+/// Whom a request that is read further was charged to.
+#[derive(Clone)]
+struct Charge {
+    limit: Arc<CallLimit>,
+    payer: Payer,
+}
+
+/// Charges the elements of a batch after the first, which was charged as the request, or gives the response to send
+/// instead of serving them. A batch that is larger than the bucket would never get through, and is told so.
+pub(crate) fn charge_batch(extensions: &Extensions, elements: usize) -> Option<Response> {
+    let Charge { limit, payer } = extensions.get()?;
+    let quota = limit.buckets.quota;
+    let burst = quota.burst_size().get();
+    let Some(count) = u32::try_from(elements).ok().filter(|count| *count <= burst) else {
+        let message = format!(
+            "the batch has {elements} messages, each of which counts as a call; one batch may have at most {burst} here"
+        );
+        return Some(failure(&Error::new(ErrorCode::TooLarge, message)));
+    };
+    let wait = limit.buckets.take(payer, count.saturating_sub(1)).err()?;
+    // The next try is charged as a request again.
+    Some(limit.refusal(wait + quota.replenish_interval()))
+}
+
+fn refusal(wait: Duration, problem: &str) -> Response {
+    let seconds = wait.as_millis().div_ceil(1_000).max(1) as u64;
+    let mut response = failure(&Error::new(ErrorCode::RateLimited, format!("{problem}; try again in {seconds} s")));
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payer(number: u32) -> Payer {
+        Payer::Network(Some(number.to_be_bytes().into()))
+    }
+
+    fn time_that_stands_still() -> MonotonicTime {
+        MonotonicTime::new(|| Duration::ZERO)
+    }
+
+    #[test]
+    fn the_buckets_stay_bounded() {
+        let buckets = Buckets::new(RateLimit { per_minute: 1, burst: 2 }, time_that_stands_still());
+        let callers = 4 * RATED_CALLERS_MAX as u32 - 1;
+        for caller in 0..callers {
+            assert_eq!(buckets.take(&payer(caller), 1), Ok(()));
+            assert!(lock(&buckets.limiter).len() <= RATED_CALLERS_MAX);
+        }
+        let newest = payer(callers - 1);
+        assert_eq!(buckets.take(&newest, 1), Ok(()));
+        assert_eq!(buckets.take(&newest, 1), Err(Duration::from_mins(1)));
+    }
+
+    #[test]
+    fn the_ends_of_the_range_are_limits_too() {
+        for per_minute in [0, 1, u32::MAX] {
+            let buckets = Buckets::new(RateLimit { per_minute, burst: 0 }, time_that_stands_still());
+            assert_eq!(buckets.take(&payer(1), 1), Ok(()));
+            assert!(buckets.take(&payer(1), 1).is_err());
+            let buckets = Buckets::new(RateLimit { per_minute, burst: u32::MAX }, time_that_stands_still());
+            assert_eq!(buckets.take(&payer(1), RATE_BURST_MAX), Ok(()));
+            assert!(buckets.take(&payer(1), 1).is_err());
+        }
+    }
+}

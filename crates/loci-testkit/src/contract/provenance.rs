@@ -1,0 +1,95 @@
+//! What the fields promise that say where a memory comes from and what it rests on.
+
+use std::collections::BTreeMap;
+use std::slice;
+
+use loci_core::limits::{CITATIONS_MAX, EXCERPT_BYTES_MAX};
+use loci_core::{Citation, CitationKind, Memory, Tier};
+
+use super::examples::{NOW, ODD_TEXTS, citation, embed, filter, memory, private, put, replace, vector};
+use super::reading::{ALL, findable};
+use super::writing::{commit, found};
+use super::{MakeStore, StoreAndTokens};
+
+/// Checks that every way to read it gives exactly this memory.
+fn check_reads(store: &dyn StoreAndTokens, expected: &Memory) {
+    assert_eq!(found(store, expected).as_ref(), Some(expected));
+    let by_id = store.get_all(&filter(), slice::from_ref(&expected.id));
+    assert_eq!(by_id.as_deref(), Ok(slice::from_ref(expected)));
+    let listed = store.list(&filter(), ALL).expect("the store can be read");
+    assert_eq!(listed.iter().find(|memory| memory.id == expected.id), Some(expected));
+}
+
+/// A citation of each kind with each choice of absent parts, and of each odd text in all its parts.
+fn citations() -> Vec<Citation> {
+    let part = |is_there: bool, text: &str| is_there.then(|| text.to_owned());
+    let choices = CitationKind::ALL.into_iter().flat_map(|kind| (0..8).map(move |bits| (kind, bits)));
+    let choices = choices.map(|(kind, bits)| Citation {
+        locator: part(bits & 1 > 0, "L1-L9"),
+        pin: part(bits & 2 > 0, "4f2a"),
+        excerpt: part(bits & 4 > 0, "fn main() {}"),
+        ..citation(kind, "src/main.rs")
+    });
+    let odd = ODD_TEXTS.map(|text| {
+        let part = Some(text.to_owned());
+        Citation { locator: part.clone(), pin: part.clone(), excerpt: part, ..citation(CitationKind::Url, text) }
+    });
+    choices.chain(odd).collect()
+}
+
+fn attributes() -> BTreeMap<String, String> {
+    let keys = ODD_TEXTS.into_iter().chain(["repo", "REPO", "repo ", "1", "01"]);
+    keys.zip(ODD_TEXTS.into_iter().rev().cycle()).map(|(key, text)| (key.to_owned(), text.to_owned())).collect()
+}
+
+pub(super) fn origin_actor_citations_and_attributes_come_back(make: MakeStore<'_>) {
+    let store = make();
+    let texts = || ODD_TEXTS.into_iter().enumerate();
+    let odd = texts().map(|(number, text)| Memory {
+        origin: text.to_owned(),
+        actor: Some(text.to_owned()),
+        ..memory(&format!("odd {number}"))
+    });
+    let large =
+        Citation { excerpt: Some("日".repeat(EXCERPT_BYTES_MAX / 3)), ..citation(CitationKind::File, "large") };
+    let one_by_one = [
+        Memory { origin: "engram".to_owned(), ..private("ann", memory("origin")) },
+        Memory { actor: Some("ann@example.org".to_owned()), ..private("ann", memory("actor")) },
+        Memory { actor: Some("anonymous".to_owned()), ..memory("actor without an owner") },
+        Memory { citations: citations(), tier: Tier::Apart, ..memory("citations") },
+        Memory { citations: vec![large; CITATIONS_MAX], ..memory("large") },
+        Memory { attributes: attributes(), ..memory("attributes") },
+        memory("nothing"),
+    ];
+    let full = Memory {
+        origin: "engram".to_owned(),
+        actor: Some("ann@example.org".to_owned()),
+        citations: citations(),
+        attributes: attributes(),
+        tier: Tier::Apart,
+        ..private("ann", memory("full"))
+    };
+    let written: Vec<Memory> = odd.chain(one_by_one).chain([full.clone()]).collect();
+    for memory in &written {
+        commit(&*store, put(memory, vec![findable()]));
+    }
+    for memory in &written {
+        check_reads(&*store, memory);
+    }
+    // Each gets what the full one has, then loses all of it; the passages stay.
+    for memory in written {
+        let citations = full.citations.iter().rev().cloned().collect();
+        let filled = Memory { revision: 2, id: memory.id, content: memory.content, citations, ..full.clone() };
+        commit(&*store, replace(&filled, None));
+        check_reads(&*store, &filled);
+        commit(&*store, embed(&filled, vec![vector("test", &[127])]));
+        check_reads(&*store, &filled);
+        let emptied = Memory::new(filled.space, filled.id, filled.content, filled.kind, NOW);
+        let emptied = Memory { revision: 3, ..emptied };
+        commit(&*store, replace(&emptied, None));
+        check_reads(&*store, &emptied);
+    }
+    let again = Memory { revision: 4, ..full };
+    commit(&*store, replace(&again, Some(vec![findable()])));
+    check_reads(&*store, &again);
+}

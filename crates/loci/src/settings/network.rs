@@ -1,0 +1,121 @@
+//! How the HTTP server is reached and whom it believes.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use loci_core::{Error, Scope, Scopes};
+use loci_oidc::OidcOptions;
+use loci_server::{IpNet, PublicUrl, RateLimit};
+
+use super::{
+    OIDC_ACTOR_CLAIMS, OIDC_AUDIENCE, OIDC_DEFAULT_SCOPES, OIDC_ISSUER, OIDC_REFRESH_SECONDS, OIDC_SCOPE_CLAIM,
+    OIDC_SCOPE_PREFIX, OIDC_SPACE_CLAIM, OIDC_SUBJECT_CLAIM, OIDC_TOKEN_TYPES, Origin, PUBLIC_URL, RATE_LIMIT_BURST,
+    RATE_LIMIT_PER_MINUTE, SETTINGS, Setting, TLS_CERTIFICATE, TLS_KEY, TRUSTED_PROXIES, Values,
+};
+use crate::exit::Failure;
+
+/// The files of a certificate and its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// [`TLS_CERTIFICATE`].
+    pub certificate: PathBuf,
+    /// [`TLS_KEY`].
+    pub key: PathBuf,
+}
+
+/// How the HTTP server is reached and whom it believes.
+pub struct Network {
+    /// [`PUBLIC_URL`].
+    pub public_url: Option<PublicUrl>,
+    /// [`TRUSTED_PROXIES`].
+    pub trusted_proxies: Vec<IpNet>,
+    /// [`TLS_CERTIFICATE`] and [`TLS_KEY`].
+    pub tls: Option<TlsFiles>,
+    /// [`RATE_LIMIT_PER_MINUTE`] and [`RATE_LIMIT_BURST`].
+    pub rate_limit: Option<RateLimit>,
+    /// [`OIDC_ISSUER`] and what belongs to it.
+    pub oidc: Option<OidcOptions>,
+}
+
+impl Values {
+    pub(super) fn network(&self) -> Result<Network, Failure> {
+        self.refuse_without_issuer()?;
+        let public_url = self.given(&PUBLIC_URL).map(str::parse::<PublicUrl>).transpose();
+        let per_minute = u32::try_from(self.whole(&RATE_LIMIT_PER_MINUTE)).unwrap_or(u32::MAX);
+        let burst = u32::try_from(self.whole(&RATE_LIMIT_BURST)).unwrap_or(u32::MAX);
+        let proxies = self.list(&TRUSTED_PROXIES).into_iter().map(|text| {
+            // An address alone is the network of that one.
+            let network = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+            network.map_err(|_| {
+                let problem = format!("names `{text}`; give addresses or networks, such as 10.0.0.7 or 10.0.0.0/8");
+                self.wrong(&TRUSTED_PROXIES, problem)
+            })
+        });
+        Ok(Network {
+            public_url: public_url.map_err(|error| self.wrong(&PUBLIC_URL, told(&error)))?,
+            trusted_proxies: proxies.collect::<Result<_, Failure>>()?,
+            tls: self.tls()?,
+            rate_limit: (per_minute > 0).then_some(RateLimit { per_minute, burst }),
+            oidc: self.given(&OIDC_ISSUER).map(|issuer| self.oidc(issuer)).transpose()?,
+        })
+    }
+
+    /// What is said of a provider that is not named would be overlooked.
+    fn refuse_without_issuer(&self) -> Result<(), Failure> {
+        let is_set = |setting: &Setting| self.0.get(setting.key).is_some_and(|found| found.origin != Origin::Default);
+        let mut others = SETTINGS.iter().filter(|setting| setting.key.starts_with("oidc.") && is_set(setting));
+        match others.next() {
+            Some(setting) if self.given(&OIDC_ISSUER).is_none() => {
+                let problem = format!("is set, which needs `{}` ({})", OIDC_ISSUER.key, OIDC_ISSUER.variable);
+                Err(self.wrong(setting, problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A value that is not empty.
+    fn given(&self, setting: &Setting) -> Option<&str> {
+        self.text(setting).filter(|text| !text.is_empty())
+    }
+
+    fn tls(&self) -> Result<Option<TlsFiles>, Failure> {
+        let lacks = |set: &Setting, other: &Setting| {
+            self.wrong(set, format!("is set, which needs `{}` ({})", other.key, other.variable))
+        };
+        match (self.given(&TLS_CERTIFICATE), self.given(&TLS_KEY)) {
+            (None, None) => Ok(None),
+            (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate: certificate.into(), key: key.into() })),
+            (Some(_), None) => Err(lacks(&TLS_CERTIFICATE, &TLS_KEY)),
+            (None, Some(_)) => Err(lacks(&TLS_KEY, &TLS_CERTIFICATE)),
+        }
+    }
+
+    fn oidc(&self, issuer: &str) -> Result<OidcOptions, Failure> {
+        let claim = |setting: &Setting| self.given(setting).map(str::to_owned);
+        let scopes = self.list(&OIDC_DEFAULT_SCOPES).into_iter().map(|name| {
+            let problem = || format!("names `{name}`; give read, write and admin, or none of them");
+            Scope::from_name(&name).ok_or_else(|| self.wrong(&OIDC_DEFAULT_SCOPES, problem()))
+        });
+        let default = OidcOptions::new(issuer);
+        Ok(OidcOptions {
+            audiences: self.list(&OIDC_AUDIENCE),
+            subject_claim: claim(&OIDC_SUBJECT_CLAIM).unwrap_or(default.subject_claim),
+            actor_claims: self.list(&OIDC_ACTOR_CLAIMS),
+            scope_claim: claim(&OIDC_SCOPE_CLAIM),
+            scope_prefix: self.text(&OIDC_SCOPE_PREFIX).unwrap_or_default().to_owned(),
+            default_scopes: Scopes::of(&scopes.collect::<Result<Vec<_>, _>>()?),
+            space_claim: claim(&OIDC_SPACE_CLAIM),
+            token_types: self.list(&OIDC_TOKEN_TYPES),
+            refresh: self.seconds(&OIDC_REFRESH_SECONDS),
+            ..OidcOptions::new(issuer)
+        })
+    }
+}
+
+/// What is wrong, without the name of the argument that the message begins with.
+fn told(error: &Error) -> impl fmt::Display {
+    let message = error.message.as_str();
+    let rest = message.strip_prefix('`').and_then(|rest| Some(rest.split_once("` ")?.1));
+    rest.unwrap_or(message).to_owned()
+}
