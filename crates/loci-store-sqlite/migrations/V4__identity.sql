@@ -3,15 +3,15 @@ PRAGMA user_version = 4;
 -- The tier `apart` is new, and no check can be changed in place: the table is made anew, with the same rows.
 -- Its indexes go first and come last. So the new table takes their pages, they take those of the old table,
 -- the file hardly grows, and each is built from what is sorted.
-DROP INDEX memory_by_update;
-DROP INDEX memory_by_collection;
-DROP INDEX memory_of_bootstrap;
-DROP INDEX memory_by_expiry;
-DROP INDEX memory_by_target;
-DROP INDEX memory_by_owner;
-DROP INDEX memory_by_thread;
-DROP INDEX memory_pending_by_source;
-DROP INDEX memory_by_deletion;
+DROP INDEX IF EXISTS memory_by_update;
+DROP INDEX IF EXISTS memory_by_collection;
+DROP INDEX IF EXISTS memory_of_bootstrap;
+DROP INDEX IF EXISTS memory_by_expiry;
+DROP INDEX IF EXISTS memory_by_target;
+DROP INDEX IF EXISTS memory_by_owner;
+DROP INDEX IF EXISTS memory_by_thread;
+DROP INDEX IF EXISTS memory_pending_by_source;
+DROP INDEX IF EXISTS memory_by_deletion;
 
 -- What may be long stands last, so that whoever needs the rest need not read it.
 CREATE TABLE memory_anew (
@@ -57,6 +57,8 @@ SELECT row, space, id, collection, section, kind, weight, tier, delivery,
 FROM memory ORDER BY row;
 
 DROP TABLE memory;
+-- So that a view which somebody made over the table is no obstacle.
+PRAGMA legacy_alter_table = ON;
 ALTER TABLE memory_anew RENAME TO memory;
 
 CREATE UNIQUE INDEX memory_by_id ON memory (space, id);
@@ -89,6 +91,7 @@ INSERT INTO wipe_anew (space, owner, at, number) SELECT space, owner, at, number
 
 DROP TABLE wipe;
 ALTER TABLE wipe_anew RENAME TO wipe;
+PRAGMA legacy_alter_table = OFF;
 
 -- NULLs would never clash; a number is no text.
 CREATE UNIQUE INDEX wipe_by_owner ON wipe (space, owner, ifnull(origin, 0));

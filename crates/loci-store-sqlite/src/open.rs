@@ -279,11 +279,16 @@ fn make_current(
     keep_log(&connection, database)?;
     // A renewal that is cut off comes again: the backup from before the first attempt is the one to keep.
     let target = format!("to-v{latest}.{}", reanalysis::VERSION);
+    let mut backup = None;
     if found > 0 && (found < latest || has_terms_of_old && !has_backup(folder, &target)) {
-        back_up(folder, database, &connection, &format!("v{found}-{target}"))?;
+        backup = Some(back_up(folder, database, &connection, &format!("v{found}-{target}"))?);
     }
     if found < latest {
-        schema::migrate(&mut connection, migrations).map_err(|error| upgrade_error(&error, database))?;
+        schema::migrate(&mut connection, migrations).map_err(|error| {
+            // The database is as it was. Whoever starts again and again must not fill the disk with copies.
+            let _ = backup.map(std::fs::remove_file);
+            upgrade_error(&error, database)
+        })?;
         if found == 0 {
             tracing::info!(schema = latest, "made the database");
         } else {
@@ -324,7 +329,7 @@ fn has_backup(folder: &Path, target: &str) -> bool {
 
 /// Copies the database as it is into the folder of backups. The copy has its final name only when
 /// it is whole and on the disk.
-fn back_up(folder: &Path, database: &Database, connection: &Connection, versions: &str) -> Result<(), OpenError> {
+fn back_up(folder: &Path, database: &Database, connection: &Connection, versions: &str) -> Result<PathBuf, OpenError> {
     let backups = folder.join(BACKUPS);
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, &backups);
     let io_failed = |error: io::Error| OpenError::from_io(&error, &backups);
@@ -343,7 +348,7 @@ fn back_up(folder: &Path, database: &Database, connection: &Connection, versions
     let backup = backups.join(format!("loci-{versions}-{now}.db"));
     std::fs::rename(&unfinished, &backup).and_then(|()| folder::flush(&backups)).map_err(io_failed)?;
     tracing::info!(backup = %backup.display(), of = %database.path.display(), "backed up before the upgrade");
-    Ok(())
+    Ok(backup)
 }
 
 fn reanalysis_error(failure: Failure, database: &Database) -> OpenError {

@@ -326,6 +326,17 @@ fn an_upgrade_that_fails_leaves_the_database_as_it_was() {
     let kept = memory("kept");
     assert_eq!(store.get(&kept.space, &kept.id), Ok(Some(kept)));
     assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    // Whoever starts again and again does not fill the disk.
+    assert_eq!(fs::read_dir(folder.path().join(BACKUPS)).unwrap().count(), 0);
+}
+
+#[test]
+fn what_people_did_to_the_tables_is_no_obstacle() {
+    let odd = "DROP INDEX memory_by_deletion; CREATE VIEW texts AS SELECT m.id, c.text FROM memory AS m, content AS c;";
+    let (folder, database) = folder_of_version(3, odd);
+    SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let views: i64 = database.connect().unwrap().query_row("SELECT count(*) FROM texts", [], |row| row.get(0)).unwrap();
+    assert_eq!(views, 0);
 }
 
 #[test]
