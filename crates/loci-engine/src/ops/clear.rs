@@ -8,8 +8,8 @@ use crate::Engine;
 
 /// Memories that one transaction removes, so that another caller's write never waits long.
 const CLEAR_BATCH_MAX: usize = 256;
-/// Memories that are looked up at a time, since each look sorts all that there are.
-const CLEAR_READ: usize = 16 * CLEAR_BATCH_MAX;
+/// Looks at what is left, as long as memories change between the look and their removal.
+const PASSES_MAX: usize = 100;
 
 impl Engine {
     /// Removes for good the caller's own memories in these collections that came in through the tool set
@@ -17,10 +17,9 @@ impl Engine {
     /// many. Durable when it returns.
     ///
     /// # Errors
-    /// `forbidden` without the scope `write`; `unavailable` if the store cannot be written: what was
+    /// `forbidden` without the scope `write`; `conflict` if they keep changing meanwhile, `unavailable` if the store cannot be written: what was
     /// removed until then stays removed.
     pub fn clear(&self, caller: &Caller, collections: CollectionFilter) -> Result<usize> {
-        const CONFLICTS_MAX: usize = 100;
         if !caller.principal.scopes.allow(Scope::Write) {
             return Err(Error::new(ErrorCode::Forbidden, "deleting needs a token with the scope `write`"));
         }
@@ -28,26 +27,32 @@ impl Engine {
             owner: OwnerFilter::of(caller.principal.subject.as_deref()),
             origin: Some(caller.origin.to_owned()),
             tiers: vec![Tier::LongTerm, Tier::Apart],
-            // Whoever goes on writing is not waited for.
-            created_until: Some(self.now()),
             ..self.filter(caller, collections)
         };
-        let (mut removed, mut conflicts) = (0, 0);
-        loop {
-            let found = self.store.revisions(&filter, CLEAR_READ)?;
-            if found.is_empty() {
+        let mut removed = 0;
+        for _ in 1..PASSES_MAX {
+            let (passed, conflict) = self.clear_once(caller, &filter)?;
+            removed += passed;
+            if conflict.is_none() {
                 return Ok(removed);
             }
-            for part in found.chunks(CLEAR_BATCH_MAX) {
-                let delete = |(id, revision): &(MemoryId, u64)| Change::Delete { id: id.clone(), revision: *revision };
-                let changes = part.iter().map(delete).collect();
-                match self.store.commit(Batch { space: caller.space.clone(), changes }) {
-                    Ok(()) => removed += part.len(),
-                    // One of them changed meanwhile.
-                    Err(error) if error.code == ErrorCode::Conflict && conflicts < CONFLICTS_MAX => conflicts += 1,
-                    Err(error) => return Err(error),
-                }
+        }
+        let (passed, conflict) = self.clear_once(caller, &filter)?;
+        conflict.map_or(Ok(removed + passed), Err)
+    }
+
+    /// Removes what passes now, but for what changes meanwhile: then there is a conflict.
+    fn clear_once(&self, caller: &Caller, filter: &Filter) -> Result<(usize, Option<Error>)> {
+        let (mut removed, mut conflict) = (0, None);
+        for part in self.store.revisions(filter, usize::MAX)?.chunks(CLEAR_BATCH_MAX) {
+            let delete = |(id, revision): &(MemoryId, u64)| Change::Delete { id: id.clone(), revision: *revision };
+            let changes = part.iter().map(delete).collect();
+            match self.store.commit(Batch { space: caller.space.clone(), changes }) {
+                Ok(()) => removed += part.len(),
+                Err(error) if error.code == ErrorCode::Conflict => conflict = Some(error),
+                Err(error) => return Err(error),
             }
         }
+        Ok((removed, conflict))
     }
 }

@@ -66,7 +66,8 @@ impl Engine {
     /// kind, and ties it to what was known before. Says whether it settled one, in whichever way. Any
     /// number of processes may run it on one store: each job is done once.
     ///
-    /// A memory whose cosine to an older one of its owner is at least 0.85 says it again: it gets a link, and
+    /// A memory whose cosine to an older one of its owner is at least 0.85 says it again (one that came in through
+    /// the same tool set, or that others read too: see [`loci_core::Caller::is_claimed`]): it gets a link, and
     /// the nearest one gains weight, unless a person set it. From 0.70 on it is about the same and
     /// gets a link alone. Nothing is merged, and contents, tags and times stay. Older is what was
     /// stored before, judged or not, so that the order of judging makes no difference.

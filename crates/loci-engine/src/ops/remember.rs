@@ -119,15 +119,20 @@ impl Engine {
     /// transaction.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` if an argument is out of its limits; `not_found` if
-    /// the superseded memory is not there to be read, `forbidden` if it may not be changed;
+    /// `invalid_argument` or `too_large` if an argument is out of its limits, or if the superseded memory is of
+    /// another tier; `not_found` if the superseded memory is not there to be read, `forbidden` if it may not be changed;
     /// `conflict` if the caller's data was wiped meanwhile; `unavailable` if the store cannot be
     /// written. Then nothing was stored.
     pub fn remember(&self, caller: &Caller, mut request: Remember) -> Result<Remembered> {
         let since = self.store.version()?;
         check_request(&request)?;
-        if let Some(old) = &request.supersedes {
-            self.writable(caller, old)?;
+        if let Some(old) = &request.supersedes
+            && self.writable(caller, old)?.tier != request.tier
+        {
+            // Nobody who is shown one of the two is shown the other.
+            let problem =
+                "is of a memory that is kept apart from others; what was stored through other tools cannot replace it";
+            return Err(Error::invalid("supersedes", problem));
         }
         let similar = request.similar.take();
         let memory = new_memory(caller, request, self.now());
