@@ -322,6 +322,7 @@ class Transport(AsyncTestCase):
                 (["--no-auth"], {"LOCI_OIDC_ISSUER": "https://issuer.example"}, "oidc.issuer"),
                 (["--no-auth", "--public-url", "https://memory.example"], {}, "public_url"),
                 (["--no-auth"], {"LOCI_TRUSTED_PROXIES": "10.0.0.0/8"}, "trusted_proxies"),
+                (["--no-auth"], {"LOCI_ALLOWED_ORIGINS": "https://page.example"}, "allowed_origins"),
                 ([], {"LOCI_OIDC_AUDIENCE": "https://memory.example"}, "oidc.issuer"),
             ]
             for arguments, variables, expected in rows:

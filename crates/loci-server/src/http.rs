@@ -54,8 +54,8 @@ pub struct HttpConfig {
     pub allowed_hosts: Vec<String>,
     /// The addresses that the server is bound to: names that are served as well.
     pub bound_addresses: Vec<IpAddr>,
-    /// Origins of web pages that may call besides loopback ones: `https://name:port`, or
-    /// `https://name:*` for any port.
+    /// Origins of web pages that may call besides loopback ones: `https://name:port`; `https://name` and
+    /// `https://name:*` are for any port.
     pub allowed_origins: Vec<String>,
     /// Whether clients of revisions before 2026-07-28 get a session with a stream of messages.
     /// Off in the product: nothing there spans requests.
@@ -213,6 +213,7 @@ impl HttpServer {
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(move || ready(Arc::clone(&host))))
             .merge(metadata_routes(&self.config.authentication, &self.paths))
+            .method_not_allowed_fallback(method_not_allowed)
             .merge(mcp)
             .fallback(not_found)
             .layer(middleware::from_fn_with_state(Arc::new(entrance), note_origin))
@@ -254,6 +255,11 @@ async fn ready(host: Arc<Host>) -> (StatusCode, &'static str) {
         return (StatusCode::SERVICE_UNAVAILABLE, "not ready\n");
     }
     (StatusCode::OK, "ok\n")
+}
+
+async fn method_not_allowed(request: Request) -> StatusCode {
+    drain(request).await;
+    StatusCode::METHOD_NOT_ALLOWED
 }
 
 async fn not_found(request: Request) -> Response {

@@ -90,15 +90,15 @@ struct State {
     /// What the files were like that the pair came from.
     marks: [Mark; 2],
     looked_at: Duration,
-    /// Whether the log was told that the files as they are now cannot be used.
-    warned: bool,
+    /// What the log was told of the files as they are now, if they cannot be used.
+    told: Option<String>,
 }
 
 impl ReloadedPair {
     fn load(files: Files, provider: Arc<CryptoProvider>, time: MonotonicTime) -> Result<Self> {
         let marks = files.marks()?;
         let pair = Arc::new(files.pair(&provider)?);
-        let state = Mutex::new(State { pair, marks, looked_at: time.now(), warned: false });
+        let state = Mutex::new(State { pair, marks, looked_at: time.now(), told: None });
         Ok(ReloadedPair { files, provider, time, state, look: Arc::new(Semaphore::new(1)) })
     }
 
@@ -118,20 +118,26 @@ impl ReloadedPair {
     fn look(&self) {
         // Before they are read: a change between the two is seen at the next look.
         let marks = self.files.marks();
-        if marks.as_ref().is_ok_and(|marks| *marks == lock(&self.state).marks) {
-            return;
+        {
+            let mut state = lock(&self.state);
+            if marks.as_ref().is_ok_and(|marks| *marks == state.marks) {
+                state.told = None;
+                return;
+            }
         }
         let loaded = marks.and_then(|marks| Ok((marks, self.files.pair(&self.provider)?)));
         let mut state = lock(&self.state);
         match loaded {
             Ok((marks, pair)) => {
-                (state.marks, state.pair, state.warned) = (marks, Arc::new(pair), false);
+                (state.marks, state.pair, state.told) = (marks, Arc::new(pair), None);
                 tracing::info!("the TLS certificate was replaced");
             }
             Err(error) => {
-                if !std::mem::replace(&mut state.warned, true) {
-                    tracing::warn!("the TLS certificate in use stays, since the new one cannot be used: {error}");
+                let problem = error.to_string();
+                if state.told.as_ref() != Some(&problem) {
+                    tracing::warn!("the TLS certificate in use stays, since the new one cannot be used: {problem}");
                 }
+                state.told = Some(problem);
             }
         }
     }

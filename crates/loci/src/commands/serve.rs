@@ -19,7 +19,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::secret::{self, OwnersToken};
 use crate::settings::{
-    ALLOWED_HOSTS, BIND, EmbeddingChoice, Network, OIDC_ISSUER, PUBLIC_URL, Settings, TRUSTED_PROXIES, TlsFiles,
+    ALLOWED_HOSTS, ALLOWED_ORIGINS, BIND, EmbeddingChoice, Network, OIDC_ISSUER, PUBLIC_URL, Settings, TRUSTED_PROXIES,
+    TlsFiles,
 };
 use crate::signal::signal;
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock, probe};
@@ -181,6 +182,7 @@ fn refuse_more_than_loopback(settings: &Settings) -> Result<(), Failure> {
         (&PUBLIC_URL, public_url.is_some()),
         (&TRUSTED_PROXIES, !trusted_proxies.is_empty()),
         (&ALLOWED_HOSTS, !settings.allowed_hosts.is_empty()),
+        (&ALLOWED_ORIGINS, !settings.allowed_origins.is_empty()),
         (&OIDC_ISSUER, oidc.is_some()),
     ];
     let Some((setting, _)) = leading_there.into_iter().find(|(_, leads)| *leads) else { return Ok(()) };
