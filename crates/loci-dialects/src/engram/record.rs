@@ -54,7 +54,7 @@ pub struct Record {
     /// Whose it is; absent if it is nobody's, and so everyone's to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
-    /// `private`, or `shared` if others may read it.
+    /// `private` to its owner, or `shared` if others may read it; without an owner, everyone may.
     visibility: &'static str,
     /// Of a discovery: `map` or `fact`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -14,8 +14,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 pub struct UpdateMemory;
 
 /// Replace the text of a memory or discovery of yours, when it holds no longer as it stands. Scope, labels and
-/// citations stay; of a discovery, the summary goes, since it was of the text before. To change those of a discovery too, give
-/// `store_discovery` its id.
+/// citations stay; of a discovery, the summary goes, since it was of the text before. To give a discovery other
+/// citations, labels or a new summary, call `store_discovery` with its id.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {

@@ -12,8 +12,9 @@ const UNCONFIRMED: &str = "wipe_user_data requires confirm=true. This will perma
 pub struct WipeUserData;
 
 /// Remove everything of the user for good: messages and memories, cached answers, decisions, and what
-/// the audit log says of the user. What other tools filed for everyone stays, without the name.
-/// Nothing brings the rest back; ask the user before.
+/// the audit log says of the user. What other tools filed for everyone stays, without the name; on a server
+/// that asks for no token, whatever came in through other tools stays as it is. Nothing brings the rest back;
+/// ask the user before.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {

@@ -68,7 +68,7 @@ settings! {
         alias: None,
         default: Preset::Text(""),
         form: Form::List,
-        meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port",
+        meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port; without a port, those of every port",
     };
     /// Names of this server.
     ALLOWED_HOSTS = Setting {
