@@ -108,7 +108,7 @@ impl Endpoint {
         Some(insufficient_scope(&self.authentication, parts, caller, message.id.clone(), &need))
     }
 
-    /// Lets the dialect refuse a call, which is how it gets into the audit log.
+    /// Has the dialect note a call that was denied in the audit log.
     async fn note_denied(&self, caller: &Caller, request: &ClientRequest) {
         let (Some(dialect), ClientRequest::CallToolRequest(call)) = (self.dialect, request) else { return };
         let Some(tool) = dialect.tool(&call.params.name) else { return };
