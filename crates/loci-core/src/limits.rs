@@ -65,6 +65,8 @@ pub const EXCERPT_BYTES_MAX: usize = 16 << 10;
 /// Bytes of UTF-8 in what a citation refers to, in the place there, and in its pin; in an attribute of a memory,
 /// and in the summary that its writer gives.
 pub const REFERENCE_BYTES_MAX: usize = 4 << 10;
+/// Bytes of what a citation refers to by which a search finds it.
+pub const REFERENCE_INDEXED_BYTES_MAX: usize = 256;
 /// Bytes of UTF-8 in the content of a memory that has citations.
 pub const CITED_CONTENT_BYTES_MAX: usize = 64 << 10;
 /// Bytes of a bearer token, be it one of our own or an issuer's.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Citation, MemoryId, Space, Timestamp};
+use crate::{Citation, MemoryId, Space, Timestamp, limits};
 
 /// The weight of a memory whose writer names none.
 const WEIGHT_DEFAULT: f64 = 0.5;
@@ -125,10 +125,15 @@ impl Memory {
         self.content.len() + of(&self.summary) + citations.chain(attributes).chain(tags).sum::<usize>()
     }
 
-    /// The words beside its text by which it is found: its tags and what its citations refer to.
+    /// The words beside its text by which it is found: its tags and what its citations refer to, of each as
+    /// much as [`limits::REFERENCE_INDEXED_BYTES_MAX`], since every passage carries them.
     pub fn metadata(&self) -> Vec<String> {
-        let references = self.citations.iter().map(|citation| &citation.reference);
-        self.tags.iter().chain(references).cloned().collect()
+        let indexed = |reference: &String| {
+            let end = reference.floor_char_boundary(limits::REFERENCE_INDEXED_BYTES_MAX);
+            reference[..end].to_owned()
+        };
+        let references = self.citations.iter().map(|citation| indexed(&citation.reference));
+        self.tags.iter().cloned().chain(references).collect()
     }
 }
 
@@ -319,5 +324,28 @@ impl Visibility {
         [Visibility::Private, Visibility::Shared, Visibility::Common]
             .into_iter()
             .find(|visibility| visibility.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CitationKind;
+
+    #[test]
+    fn what_is_long_finds_a_memory_by_its_beginning() {
+        let cited = |reference: &str| Citation {
+            kind: CitationKind::File,
+            reference: reference.to_owned(),
+            locator: None,
+            pin: None,
+            excerpt: None,
+        };
+        let memory = Memory::new(Space::default(), MemoryId::new("m"), "text", "fact", Timestamp::MIN);
+        let long = "\u{e9}".repeat(limits::REFERENCE_INDEXED_BYTES_MAX);
+        let citations = vec![cited("src/a.rs"), cited(&long), cited(&format!("x{long}"))];
+        let memory = Memory { tags: vec!["tag".to_owned()], citations, ..memory };
+        let bytes: Vec<usize> = memory.metadata().iter().map(String::len).collect();
+        assert_eq!(bytes, [3, 8, 256, 255]);
     }
 }

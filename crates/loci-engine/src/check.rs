@@ -17,7 +17,7 @@ pub fn content(argument: &str, text: &str) -> Result<()> {
     self::text(argument, text, CONTENT_BYTES_MAX)
 }
 
-/// The content of a memory that has citations, or has none: at most 64 KiB with them.
+/// The content of a memory with these citations: as [`content`], and at most 64 KiB if there are any.
 ///
 /// # Errors
 /// As for [`content`].

@@ -120,7 +120,7 @@ impl Engine {
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` if an argument is out of its limits, or if the superseded memory is of
-    /// another tier; `not_found` if the superseded memory is not there to be read, `forbidden` if it may not be changed;
+    /// another tier; `not_found` if that is not there to be read, `forbidden` if it may not be changed;
     /// `conflict` if the caller's data was wiped meanwhile; `unavailable` if the store cannot be
     /// written. Then nothing was stored.
     pub fn remember(&self, caller: &Caller, mut request: Remember) -> Result<Remembered> {
