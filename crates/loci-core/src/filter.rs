@@ -33,6 +33,8 @@ pub struct Filter {
     pub delivery: Option<Delivery>,
     /// What to do with memories that another one replaces.
     pub superseded: Superseded,
+    /// What to do with memories that somebody forgot.
+    pub forgotten: Forgotten,
 }
 
 /// Whose memories a query is about.
@@ -99,9 +101,18 @@ pub enum Superseded {
     Show,
 }
 
+/// What to do with a memory that was [forgotten](Memory::forgotten_at).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forgotten {
+    /// Leave it out: everybody but those who ask for it.
+    Hide,
+    /// Show it.
+    Show,
+}
+
 impl Filter {
     /// Everything in a space that this reader may read, of every tier, alive at that moment,
-    /// superseded or not.
+    /// superseded, forgotten or not.
     pub fn of(space: Space, reader: Reader, live_at: Timestamp) -> Self {
         Filter {
             space,
@@ -117,6 +128,7 @@ impl Filter {
             tags: Vec::new(),
             delivery: None,
             superseded: Superseded::Show,
+            forgotten: Forgotten::Show,
         }
     }
 
@@ -135,11 +147,16 @@ impl Filter {
             && (self.sections.is_empty() || self.sections.contains(&memory.place.section))
             && self.tags.iter().all(|tag| memory.tags.contains(tag))
             && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
+            && (self.forgotten == Forgotten::Show || memory.forgotten_at.is_none())
     }
 
-    /// Whether `successor` hides what it supersedes from this query's caller.
+    /// Whether `successor` hides what it supersedes from this query's caller: it is live, readable and not
+    /// forgotten, whether or not the query asks for forgotten ones.
     pub fn is_live_successor(&self, successor: &Memory) -> bool {
-        successor.space == self.space && successor.is_live(self.live_at) && self.reader.may_read(successor)
+        successor.space == self.space
+            && successor.is_live(self.live_at)
+            && successor.forgotten_at.is_none()
+            && self.reader.may_read(successor)
     }
 }
 
@@ -150,4 +167,29 @@ pub struct Page {
     pub offset: usize,
     /// Records to return at most.
     pub limit: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryId;
+
+    #[test]
+    fn what_is_forgotten_passes_if_asked_for_and_replaces_nothing() {
+        let now = Timestamp::from_microseconds(0);
+        let remembered = Memory::new(Space::default(), MemoryId::new("m"), "text", "fact", now);
+        let showing = Filter::of(Space::default(), Reader::everything(), now);
+        let hiding = Filter { forgotten: Forgotten::Hide, ..showing.clone() };
+        // Whether the one that hides admits it, the one that shows admits it, and either counts it as a successor.
+        let outcome = |memory: &Memory| {
+            let counts = [&hiding, &showing].map(|filter| filter.is_live_successor(memory));
+            assert_eq!(counts[0], counts[1]);
+            (hiding.admits(memory), showing.admits(memory), counts[0])
+        };
+        assert_eq!(outcome(&remembered), (true, true, true));
+        for moment in [Timestamp::MIN, now, now.plus_seconds(1)] {
+            let forgotten = Memory { forgotten_at: Some(moment), ..remembered.clone() };
+            assert_eq!(outcome(&forgotten), (false, true, false), "whatever the moment");
+        }
+    }
 }

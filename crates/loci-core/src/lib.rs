@@ -14,16 +14,19 @@ mod enricher;
 mod error;
 mod filter;
 mod id;
+mod idempotency;
 mod identity;
 mod job;
 pub mod limits;
 mod memory;
+mod note;
 mod passage;
 mod principal;
 mod search;
 mod store;
 mod time;
 mod token;
+mod tokens;
 mod unit_vector;
 mod web;
 
@@ -34,16 +37,22 @@ pub use decision::{Decision, DecisionStore};
 pub use embedder::{Embedder, ModelId};
 pub use enricher::{Enricher, Enrichment, MEMORY_KINDS};
 pub use error::{Error, ErrorCode, Result};
-pub use filter::{CollectionFilter, Filter, OwnerFilter, Page, Superseded};
+pub use filter::{CollectionFilter, Filter, Forgotten, OwnerFilter, Page, Superseded};
 pub use id::{MemoryId, Space};
+pub use idempotency::{IdempotencyStore, KeyedAnswer};
 pub use identity::{Identity, SCOPE_PREFIX, TokenVerifier};
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore};
 pub use memory::{Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, Thread, Tier, Visibility};
+pub use note::{
+    ContentHash, Created, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, Note, NoteContent, NoteFile,
+    NoteFolder, NoteLock, NoteStore,
+};
 pub use passage::{Passage, Term, Vector};
 pub use principal::{Caller, Ownership, Principal, Reader, Scope, Scopes};
 pub use search::{Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace};
 pub use store::{Batch, CensusRow, Change, Expect, Store, StoreSize, Sweep, Tally, Touch, Wiped};
 pub use time::{Clock, Timestamp};
 pub use token::{Token, TokenHash, TokenStore};
+pub use tokens::TokenCounter;
 pub use unit_vector::unit_vector;
 pub use web::{WebPage, WebSearch};

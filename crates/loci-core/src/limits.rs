@@ -14,6 +14,10 @@ pub const QUERY_BYTES_MAX: usize = 64 << 10;
 pub const ID_BYTES_MAX: usize = 512;
 /// Results of one search; a larger number clamps to it.
 pub const RECALL_RESULTS_MAX: usize = 100;
+/// Phases of work that one call may ask about.
+pub const PHASES_MAX: usize = 16;
+/// Tokens of what is put together for phases of work; a larger number clamps to it.
+pub const BUNDLE_TOKENS_MAX: usize = 1_000_000;
 /// Records of one listing; a larger number clamps to it.
 pub const LIST_RESULTS_MAX: usize = 1_000;
 /// Bytes of content that one reply may carry.
@@ -40,6 +44,8 @@ pub const OUTSIDE_CALLS_IN_FLIGHT_MAX: usize = 64;
 pub const COMPLETION_VALUES_MAX: usize = 100;
 /// Tokens that the bootstrap of one session should not exceed. Going over warns, never cuts.
 pub const BOOTSTRAP_TOKENS_MAX: usize = 30_000;
+/// Results of one search over all its pages.
+pub const PAGED_RESULTS_MAX: usize = 10_000;
 /// Days in the longest time to live (100 years).
 pub const TTL_DAYS_MAX: u64 = 36_500;
 /// Seconds that one call may take before its caller is told that it takes too long.

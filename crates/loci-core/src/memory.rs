@@ -16,6 +16,8 @@ pub struct Memory {
     pub id: MemoryId,
     /// The text, byte for byte as it was sent.
     pub content: String,
+    /// Its title, if its writer gave it one.
+    pub title: Option<String>,
     /// Where it is filed.
     pub place: Place,
     /// What it is: `fact`, `rule`, `decision`, ...
@@ -59,6 +61,9 @@ pub struct Memory {
     pub superseded_by: Option<MemoryId>,
     /// When it vanishes from every read; never, if none.
     pub expires_at: Option<Timestamp>,
+    /// Since when it counts as deleted: everybody but those who ask for forgotten memories reads as if it were
+    /// gone. It stays, and can be brought back.
+    pub forgotten_at: Option<Timestamp>,
     /// When it was first stored.
     pub created_at: Timestamp,
     /// When its text last changed.
@@ -81,6 +86,7 @@ impl Memory {
             space,
             id,
             content: content.into(),
+            title: None,
             place: Place { collection: None, section: kind.clone() },
             kind,
             summary: None,
@@ -102,6 +108,7 @@ impl Memory {
             supersedes: None,
             superseded_by: None,
             expires_at: None,
+            forgotten_at: None,
             created_at: now,
             updated_at: now,
             revision: 1,
@@ -122,10 +129,13 @@ impl Memory {
         });
         let attributes = self.attributes.iter().map(|(name, value)| name.len() + value.len());
         let tags = self.tags.iter().map(String::len);
-        self.content.len() + of(&self.summary) + citations.chain(attributes).chain(tags).sum::<usize>()
+        self.content.len()
+            + of(&self.title)
+            + of(&self.summary)
+            + citations.chain(attributes).chain(tags).sum::<usize>()
     }
 
-    /// The words beside its text by which it is found: its tags and what its citations refer to, of each as
+    /// The words beside its text by which it is found: its title, its tags and what its citations refer to, of each as
     /// much as [`limits::REFERENCE_INDEXED_BYTES_MAX`], since every passage carries them.
     pub fn metadata(&self) -> Vec<String> {
         let indexed = |reference: &String| {
@@ -133,7 +143,7 @@ impl Memory {
             reference[..end].to_owned()
         };
         let references = self.citations.iter().map(|citation| indexed(&citation.reference));
-        self.tags.iter().cloned().chain(references).collect()
+        self.title.iter().chain(&self.tags).cloned().chain(references).collect()
     }
 }
 
@@ -228,7 +238,7 @@ pub struct Link {
     pub target: MemoryId,
     /// What the tie is.
     pub relation: Relation,
-    /// Cosine of the two when it was made.
+    /// Cosine of the two when it was made; 1 for a tie that somebody wrote.
     pub similarity: f32,
 }
 
@@ -239,20 +249,26 @@ pub enum Relation {
     Reinforces,
     /// It is about the same.
     RelatedTo,
+    /// Its text names the other one as a link.
+    LinksTo,
 }
 
 impl Relation {
+    /// Every relation.
+    pub const ALL: [Relation; 3] = [Relation::Reinforces, Relation::RelatedTo, Relation::LinksTo];
+
     /// The word for it in replies and stores.
     pub const fn name(self) -> &'static str {
         match self {
             Relation::Reinforces => "reinforces",
             Relation::RelatedTo => "related_to",
+            Relation::LinksTo => "links_to",
         }
     }
 
     /// The relation with that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Relation::Reinforces, Relation::RelatedTo].into_iter().find(|relation| relation.name() == name)
+        Relation::ALL.into_iter().find(|relation| relation.name() == name)
     }
 }
 
@@ -347,5 +363,23 @@ mod tests {
         let memory = Memory { tags: vec!["tag".to_owned()], citations, ..memory };
         let bytes: Vec<usize> = memory.metadata().iter().map(String::len).collect();
         assert_eq!(bytes, [3, 8, 256, 255]);
+    }
+
+    #[test]
+    fn a_title_is_among_the_words_and_the_bytes_of_a_memory() {
+        let untitled = Memory::new(Space::default(), MemoryId::new("m"), "text", "fact", Timestamp::MIN);
+        let untitled = Memory { tags: vec!["tag".to_owned()], ..untitled };
+        let titled = Memory { title: Some("d\u{e9}j\u{e0} vu".to_owned()), ..untitled.clone() };
+        assert_eq!(untitled.metadata(), ["tag"]);
+        assert_eq!(titled.metadata(), ["d\u{e9}j\u{e0} vu", "tag"]);
+        assert_eq!((untitled.text_bytes(), titled.text_bytes()), (7, 16));
+    }
+
+    #[test]
+    fn every_relation_is_known_by_its_name() {
+        for relation in Relation::ALL {
+            assert_eq!(Relation::from_name(relation.name()), Some(relation));
+        }
+        assert_eq!(Relation::from_name("Links_To"), None);
     }
 }

@@ -5,8 +5,9 @@
 //! asynchronous runtime (`docs/adr/0002-blocking-store.md`).
 
 use crate::{
-    Access, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Filter, Job,
-    JobOutcome, JobStore, Memory, MemoryId, ModelId, Page, Passage, Reader, Result, Space, Tier, Timestamp, Vector,
+    Access, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Filter,
+    IdempotencyStore, Job, JobOutcome, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page,
+    Passage, Reader, Result, Space, Tier, Timestamp, Vector,
 };
 
 /// Changes that happen together or not at all.
@@ -72,6 +73,20 @@ pub enum Change {
         /// What [`Store::version`] said when the work on the batch began.
         since: u64,
     },
+    /// Stores what is known of a file of notes, in the place of what was known of one with that path.
+    PutNoteFile(Box<NoteFile>),
+    /// Forgets a file of notes; nothing happens if none with that path is known.
+    DeleteNoteFile {
+        /// Its path.
+        path: String,
+    },
+    /// Notes the [identity](crate::FolderScan::identity) of the folder of notes.
+    PutNoteFolder {
+        /// The identity.
+        identity: String,
+    },
+    /// Keeps an answer under its key, which no live answer may have.
+    KeepAnswer(Box<KeyedAnswer>),
 }
 
 /// What a write relies on.
@@ -133,8 +148,8 @@ pub struct Touch {
 /// What a sweep removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sweep {
-    /// Memories (softly deleted or not), cache entries and decisions that have expired at this
-    /// moment.
+    /// Memories (softly deleted or not), cache entries, decisions and answers under keys that have expired at
+    /// this moment.
     pub expired_at: Timestamp,
     /// Memories softly deleted at this moment or before.
     pub deleted_until: Timestamp,
@@ -161,13 +176,16 @@ pub struct StoreSize {
 ///
 /// Many threads and many processes may use one store at once. Every read sees all that was
 /// committed before it began, by whichever process.
-pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Sync {
+pub trait Store:
+    AuditStore + CacheStore + DecisionStore + IdempotencyStore + JobStore + NoteStore + Send + Sync
+{
     /// Makes all changes of the batch, or none. When it returns `Ok`, they are durable: on the
     /// disk, past a crash and a power cut.
     ///
     /// # Errors
-    /// `conflict` if an expectation does not hold or a position of a [`Thread`](crate::Thread) is
-    /// taken (nothing was changed, try again from a fresh read); `unavailable` if the store cannot be written now.
+    /// `conflict` if an expectation does not hold, or a position of a [`Thread`](crate::Thread) or the key of an
+    /// answer is taken (nothing was changed, try again from a fresh read); `unavailable` if the store cannot be
+    /// written now.
     fn commit(&self, batch: Batch) -> Result<()>;
 
     /// The memories with these ids that pass the filter, all as of one moment. In the order of
@@ -184,7 +202,7 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// `unavailable` if the store cannot be read.
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>>;
 
-    /// The memory with this id, expired or not, whoever may read it, unless it is softly deleted:
+    /// The memory with this id, expired, forgotten or not, whoever may read it, unless it is softly deleted:
     /// for work on nobody's behalf.
     ///
     /// # Errors
@@ -231,8 +249,8 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// `unavailable` if the store cannot be read.
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64>;
 
-    /// Softly deletes at most `limit` of the memories that pass the filter (and have this id, if one
-    /// is given), and, with each, the memories of the same owner that were made from it and whose
+    /// Softly deletes at most `limit` of the memories that pass the filter, are no
+    /// [notes](NoteStore::note_file_of) (and have this id, if one is given), and, with each, the memories of the same owner that were made from it and whose
     /// enrichment is pending. Short-term ones last, so that what was made from messages and passes
     /// as well is counted before it would go with them. No read shows a softly deleted memory, its
     /// job is gone at once, a later sweep removes it, and its id stays taken until then. Returns how
@@ -262,22 +280,23 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// `unavailable` if the store cannot be written.
     fn touch(&self, touches: &[Touch]) -> Result<()>;
 
-    /// What an owner has of conversations, in the order of [`CensusRow`]. Costs by the owner's memories, not by all.
+    /// What an owner has of conversations, but for what was forgotten, in the order of [`CensusRow`]. Costs by
+    /// the owner's memories, not by all.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>>;
 
     /// Removes for good, in one transaction: the private and the shared memories of this owner, the
-    /// short-term ones and those with an enrichment status, with their jobs; the cache entries, decisions
-    /// and audit entries; and takes the owner's name off the common memories, whose revision rises by
-    /// one, and off the audit entries of calls for others. Remembers the moment, and that it
+    /// short-term ones and those with an enrichment status, with their jobs; the cache entries, decisions,
+    /// answers under keys and audit entries; and takes the owner's name off the common memories, whose revision
+    /// rises by one, and off the audit entries of calls for others. Remembers the moment, and that it
     /// happened after every change so far. The actor goes where the owner's name does. Costs by the
     /// owner's data, not by all.
     ///
     /// With `origin`, memories that came in through another tool set stay as they are, names included, and so
-    /// do the audit entries of calls that did, those to come as well; and writes through another tool set that
-    /// are under way go on.
+    /// do the answers and audit entries of calls that did, those to come as well; and writes through another tool
+    /// set that are under way go on.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written. Then nothing was removed.
@@ -304,6 +323,13 @@ pub trait Store: AuditStore + CacheStore + DecisionStore + JobStore + Send + Syn
     /// # Errors
     /// `unavailable` if the store cannot be written.
     fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize>;
+
+    /// Random bytes that were made with the store and never change, the same for every process: a key for what
+    /// nobody else should be able to vouch for.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn secret(&self) -> Result<[u8; 32]>;
 
     /// A number that grows with every change that any process commits.
     ///

@@ -12,13 +12,14 @@ pub mod mememory;
 pub mod memory_mcp;
 mod schema;
 mod tool;
+pub mod vault;
 mod wire;
 
 pub use tool::{Complete, Context, Dialect, FailureShape, Hints, Reply, Resource, Resources, Tool, TypedTool};
 pub use wire::{explained, ttl_seconds};
 
 /// Every dialect, in the order of the documentation.
-pub static DIALECTS: &[&Dialect] = &[&mememory::DIALECT, &memory_mcp::DIALECT, &engram::DIALECT];
+pub static DIALECTS: &[&Dialect] = &[&vault::DIALECT, &mememory::DIALECT, &memory_mcp::DIALECT, &engram::DIALECT];
 
 /// The dialect with that name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {

@@ -108,6 +108,8 @@ pub trait TypedTool {
     const HINTS: Hints;
     /// What kind of thing it does, for the audit log: `memory:write`, `search`, ...
     const OPERATION: &'static str;
+    /// Other names that clients give arguments, each with the argument's own, which alone is in the schema.
+    const ALIASES: &'static [(&'static str, &'static str)] = &[];
     /// The arguments. Doc comments become the tool's description and those of its arguments.
     type Arguments: DeserializeOwned + JsonSchema;
     /// The shape of `structuredContent`.
@@ -139,6 +141,8 @@ pub struct Tool {
     pub hints: Hints,
     /// What kind of thing it does, for the audit log.
     pub operation: &'static str,
+    /// Other names that arguments are taken under, each with the argument's own.
+    pub aliases: &'static [(&'static str, &'static str)],
     input: fn() -> Value,
     output: fn() -> Value,
     faults: fn(&Value) -> Vec<Error>,
@@ -156,6 +160,7 @@ impl Tool {
             further_scopes: T::FURTHER_SCOPES,
             hints: T::HINTS,
             operation: T::OPERATION,
+            aliases: T::ALIASES,
             input: schema::input_of::<T::Arguments>,
             output: schema::output_of::<T::Output>,
             faults: T::faults,
@@ -206,8 +211,9 @@ impl Tool {
         Error::new(ErrorCode::Forbidden, message)
     }
 
-    /// Checks the caller's scopes, and the arguments against the schema and what it cannot say.
-    fn check(&self, caller: &Caller, arguments: &Value) -> Result<()> {
+    /// The arguments under their own names, if the caller has the scopes and they hold against the schema and what
+    /// it cannot say.
+    fn prepare(&self, caller: &Caller, mut arguments: Value) -> Result<Value> {
         if !self.scopes().iter().all(|scope| caller.principal.scopes.allow(scope)) {
             return Err(self.denial());
         }
@@ -217,9 +223,29 @@ impl Tool {
             let checker = Checker::new((self.input)())?;
             self.checker.get_or_init(|| checker)
         };
-        let mut faults = checker.faults(arguments);
-        faults.extend((self.faults)(arguments));
-        schema::refuse(&faults)
+        let mut faults = Vec::new();
+        let mut renamed = Vec::new();
+        for &(alias, name) in self.aliases {
+            let Some(fields) = arguments.as_object_mut() else { break };
+            let Some(value) = fields.remove(alias) else { continue };
+            if fields.contains_key(name) {
+                faults.push(Error::invalid(alias, format!("is another name for `{name}`; give one of the two")));
+            } else {
+                fields.insert(name.to_owned(), value);
+                renamed.push((format!("`{alias}`"), format!("`{name}`")));
+            }
+        }
+        faults.extend(checker.faults(&arguments));
+        faults.extend((self.faults)(&arguments));
+        for fault in &mut faults {
+            // Told by the name that was sent.
+            let sent = |(alias, name): &(String, String)| Some(alias.clone() + fault.message.strip_prefix(name)?);
+            if let Some(message) = renamed.iter().find_map(sent) {
+                fault.message = message;
+            }
+        }
+        schema::refuse(&faults)?;
+        Ok(arguments)
     }
 }
 
@@ -228,6 +254,8 @@ impl Tool {
 pub enum FailureShape {
     /// `{"error": {"code": ..., "message": ...}}`.
     Nested,
+    /// The same with `status`, the HTTP status that says what the code does.
+    NestedWithStatus,
     /// `{"error": message, "error_code": code}`.
     Flat,
 }
@@ -275,7 +303,8 @@ impl Dialect {
         };
         let acting = Context { caller: &caller, ..context };
         let begun = BegunCall::of(self, tool, context.caller, acting, &arguments);
-        let outcome = tool.check(&caller, &arguments).and(may_act).and_then(|()| (tool.run)(acting, arguments));
+        let outcome = tool.prepare(&caller, arguments);
+        let outcome = outcome.and_then(|arguments| may_act.and_then(|()| (tool.run)(acting, arguments)));
         begun.end(&outcome);
         outcome
     }
@@ -311,6 +340,9 @@ impl Dialect {
         let (code, message) = (error.code.name(), &error.message);
         let structured = match self.failure_shape {
             FailureShape::Nested => json!({"error": {"code": code, "message": message}}),
+            FailureShape::NestedWithStatus => {
+                json!({"error": {"code": code, "message": message, "status": error.code.http_status()}})
+            }
             FailureShape::Flat => json!({"error": message, "error_code": code}),
         };
         Reply::new(message.clone(), structured)
@@ -370,7 +402,7 @@ mod tests {
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
     use super::*;
-    use crate::{mememory, memory_mcp};
+    use crate::{mememory, memory_mcp, vault};
 
     #[test]
     fn a_denial_is_noted_and_nothing_is_done_even_where_the_call_would_be_allowed() {
@@ -415,6 +447,35 @@ mod tests {
             assert_eq!((entry.dialect.as_str(), entry.tool.as_str()), (dialect.name, *tool));
             assert_eq!((failure.code, failure.message.as_deref()), (ErrorCode::Forbidden, Some(*message)));
             assert_eq!(entry.user.as_deref(), Some(*user));
+        }
+    }
+
+    #[test]
+    fn a_failure_says_its_code_in_the_shape_of_its_dialect() {
+        for code in ErrorCode::ALL {
+            let error = Error::new(code, "what was wrong");
+            let rows = [
+                (&mememory::DIALECT, json!({"error": {"code": code.name(), "message": "what was wrong"}})),
+                (&memory_mcp::DIALECT, json!({"error": "what was wrong", "error_code": code.name()})),
+                (
+                    &vault::DIALECT,
+                    json!({"error": {"code": code.name(), "message": "what was wrong", "status": code.http_status()}}),
+                ),
+            ];
+            for (dialect, structured) in rows {
+                assert_eq!(dialect.failure(&error), Reply::new("what was wrong".to_owned(), structured));
+            }
+        }
+    }
+
+    #[test]
+    fn every_alias_is_of_an_argument() {
+        for tool in crate::DIALECTS.iter().flat_map(|dialect| dialect.tools) {
+            let schema = tool.input_schema();
+            for (alias, name) in tool.aliases {
+                assert!(schema["properties"].get(alias).is_none(), "{}: {alias} is an argument itself", tool.name);
+                assert!(schema["properties"].get(name).is_some(), "{}: {name} is no argument", tool.name);
+            }
         }
     }
 }

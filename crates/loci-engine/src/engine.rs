@@ -4,8 +4,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Memory, MemoryId,
-    Passage, QueryVector, Result, Store, StoreSize, Term, Tier, Timestamp, Vector, WebSearch,
+    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Forgotten, Memory,
+    MemoryId, NoteFolder, Passage, QueryVector, Result, Store, StoreSize, Term, Tier, Timestamp, TokenCounter, Vector,
+    WebSearch,
 };
 use loci_search::fusion::Weights;
 use loci_search::{dates, document, passages::passages};
@@ -13,6 +14,9 @@ use loci_search::{dates, document, passages::passages};
 use crate::Policy;
 use crate::audit::Buffers;
 use crate::background::{Bell, Rounds};
+use crate::notes::Notes;
+use crate::phases::Phases;
+use crate::tokens::EstimatedTokens;
 
 /// How searches find candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,7 +41,13 @@ pub struct Engine {
     /// What judges memories before the local rules do.
     pub(crate) enricher: Option<Arc<dyn Enricher>>,
     pub(crate) web_search: Option<Arc<dyn WebSearch>>,
+    /// The folder of the notes of the default space.
+    pub(crate) notes: Option<Notes>,
+    pub(crate) token_counter: Arc<dyn TokenCounter>,
+    pub(crate) phases: Phases,
     pub(crate) locks: Locks,
+    /// Of calls under one key. They are apart, since the work under a key may take one of `locks`.
+    pub(crate) key_locks: Locks,
     pub(crate) to_write: Arc<Bell>,
     pub(crate) to_enrich: Arc<Bell>,
     pub(crate) to_embed: Arc<Bell>,
@@ -62,7 +72,11 @@ impl Engine {
             weights: Weights::default(),
             enricher: None,
             web_search: None,
+            notes: None,
+            token_counter: Arc::new(EstimatedTokens),
+            phases: Phases::default(),
             locks: Locks::default(),
+            key_locks: Locks::default(),
             to_write: Arc::default(),
             to_enrich: Arc::default(),
             to_embed: Arc::default(),
@@ -94,6 +108,25 @@ impl Engine {
     #[must_use]
     pub fn with_web_search(self, web_search: Arc<dyn WebSearch>) -> Self {
         Engine { web_search: Some(web_search), ..self }
+    }
+
+    /// The same engine with a folder whose files are the notes of the default space. What people put there
+    /// counts as having come in through the tool set `origin`.
+    #[must_use]
+    pub fn with_notes(self, folder: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
+        Engine { notes: Some(Notes::new(folder, origin)), ..self }
+    }
+
+    /// The same engine with something that counts tokens, in place of an estimate.
+    #[must_use]
+    pub fn with_token_counter(self, token_counter: Arc<dyn TokenCounter>) -> Self {
+        Engine { token_counter, ..self }
+    }
+
+    /// The same engine with these phases of work.
+    #[must_use]
+    pub fn with_phases(self, phases: Phases) -> Self {
+        Engine { phases, ..self }
     }
 
     /// What the installation decides for itself.
@@ -159,16 +192,22 @@ impl Engine {
         self.store.size()
     }
 
-    /// The filter that every read by this caller begins with. Messages of conversations, and what is kept
-    /// apart, pass only where somebody asks for them.
+    /// The filter that every read by this caller begins with. Messages of conversations, what is kept apart, and
+    /// what was forgotten pass only where somebody asks for them.
     pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
         let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
-        Filter { collections, tiers: vec![Tier::LongTerm], ..filter }
+        Filter { collections, tiers: vec![Tier::LongTerm], forgotten: Forgotten::Hide, ..filter }
     }
 
     /// The live memory with this id, if the caller may read it; one that is kept apart, too.
     pub(crate) fn readable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        let filter = Filter { tiers: vec![Tier::LongTerm, Tier::Apart], ..self.filter(caller, CollectionFilter::Any) };
+        self.readable_among(caller, id, Forgotten::Hide)
+    }
+
+    /// The same, be it forgotten or not, if forgotten ones are shown.
+    pub(crate) fn readable_among(&self, caller: &Caller, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+        let filter = self.filter(caller, CollectionFilter::Any);
+        let filter = Filter { tiers: vec![Tier::LongTerm, Tier::Apart], forgotten, ..filter };
         let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop();
         found.ok_or_else(|| {
             Error::not_found(format!("there is no memory with the id {id}; list or recall shows the ids"))
@@ -177,7 +216,12 @@ impl Engine {
 
     /// The live memory with this id, if the caller may change it.
     pub(crate) fn writable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        let memory = self.readable(caller, id)?;
+        self.writable_among(caller, id, Forgotten::Hide)
+    }
+
+    /// The same, be it forgotten or not, if forgotten ones are shown.
+    pub(crate) fn writable_among(&self, caller: &Caller, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+        let memory = self.readable_among(caller, id, forgotten)?;
         if caller.may_write(&memory) {
             return Ok(memory);
         }
@@ -196,22 +240,28 @@ impl Engine {
         passages(content).into_iter().map(of).collect()
     }
 
-    /// Gives every passage its vector; returns them unquantised, too.
-    pub(crate) fn embed(&self, content: &str, passages: &mut [Passage]) -> Result<Vec<QueryVector>> {
-        let vectors = self.passage_vectors(passages.iter().map(|passage| (content, passage)))?;
+    /// Gives every passage of a text with this title its vector; returns them unquantised, too.
+    pub(crate) fn embed(
+        &self,
+        title: Option<&str>,
+        content: &str,
+        passages: &mut [Passage],
+    ) -> Result<Vec<QueryVector>> {
+        let vectors = self.passage_vectors(passages.iter().map(|passage| (title, content, passage)))?;
         for (passage, vector) in passages.iter_mut().zip(&vectors) {
             passage.vector = Some(self.quantised(&vector.values));
         }
         Ok(vectors)
     }
 
-    /// The vectors of passages, each given with the content that it is of.
+    /// The vectors of passages, each given with the title and the content that it is of.
     pub(crate) fn passage_vectors<'a>(
         &self,
-        passages: impl Iterator<Item = (&'a str, &'a Passage)>,
+        passages: impl Iterator<Item = (Option<&'a str>, &'a str, &'a Passage)>,
     ) -> Result<Vec<QueryVector>> {
-        let texts: Vec<_> =
-            passages.map(|(content, passage)| document::embedded_text(content, passage.range.clone())).collect();
+        let texts: Vec<_> = passages
+            .map(|(title, content, passage)| document::titled_text(title, content, passage.range.clone()))
+            .collect();
         if texts.is_empty() {
             return Ok(Vec::new());
         }

@@ -19,6 +19,8 @@ pub struct Policy {
     pub ranking: RankingWeights,
     /// Seconds that an entry of the audit log is kept.
     pub audit_retention_seconds: u64,
+    /// Seconds that an answer is kept under its key.
+    pub keyed_answer_ttl_seconds: u64,
     /// Audit entries that are written without waiting for their time.
     pub audit_buffer: usize,
 }
@@ -58,6 +60,7 @@ impl Default for Policy {
             fusion: FusionWeights { vector: 1.0, text: 0.7 },
             ranking: RankingWeights { recency: 0.2, importance: 0.3, relevance: 0.5, decay_days: 30.0 },
             audit_retention_seconds: 90 * DAY_SECONDS,
+            keyed_answer_ttl_seconds: DAY_SECONDS,
             audit_buffer: 100,
         }
     }

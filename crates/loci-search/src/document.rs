@@ -152,6 +152,16 @@ pub fn embedded_text(content: &str, range: Range<usize>) -> Cow<'_, str> {
     Cow::Owned(format!("{} said, \"{}\"", label.name, without_media(text).trim()))
 }
 
+/// What the model reads of a passage of a content with a title: the title first, since it tells what each
+/// passage is about.
+pub fn titled_text<'a>(title: Option<&str>, content: &'a str, range: Range<usize>) -> Cow<'a, str> {
+    let text = embedded_text(content, range);
+    match title {
+        Some(title) => Cow::Owned(format!("{title}\n{text}")),
+        None => text,
+    }
+}
+
 /// The mark of a speaker's name whose words are folded.
 pub(crate) fn speaker_mark(name: &str) -> String {
     format!("@speaker={name}")
@@ -367,6 +377,8 @@ mod tests {
             assert_eq!(embedded_text(content, 0..content.len()), expected, "{content:?}");
         }
         assert_eq!(embedded_text("Caroline: one. two.", 15..19), "Caroline said, \"two.\"");
+        assert_eq!(titled_text(Some("Releases"), "One. Two.", 5..9), "Releases\nTwo.");
+        assert_eq!(titled_text(None, "One. Two.", 5..9), "Two.");
     }
 
     proptest::proptest! {

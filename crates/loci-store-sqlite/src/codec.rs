@@ -164,7 +164,7 @@ mod tests {
     proptest! {
         #[test]
         fn links_come_back(similarities in vec(-1.0_f32..=1.0, 0..5)) {
-            let relation = |number: usize| if number.is_multiple_of(2) { Relation::Reinforces } else { Relation::RelatedTo };
+            let relation = |number: usize| Relation::ALL[number % Relation::ALL.len()];
             let links: Vec<Link> = similarities
                 .into_iter()
                 .enumerate()

@@ -11,7 +11,7 @@ use crate::failure::{Failure, Result, describe_read};
 
 /// Settings of every connection. A small page cache keeps an idle process small: what is hot is in
 /// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone. What
-/// is deleted is overwritten.
+/// is deleted is overwritten. The writer lowers `synchronous` for commits that need no flush.
 const SETTINGS: &str = "PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;
     PRAGMA checkpoint_fullfsync = ON;

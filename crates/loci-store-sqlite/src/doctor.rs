@@ -8,7 +8,7 @@ use crate::codec::decode_terms;
 use crate::failure::{Failure, Result, damaged};
 use crate::read::POSITION_BITS;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
-use crate::{answers, audit, schema, tokens};
+use crate::{answers, audit, keyed_answers, note_files, read, schema, tokens};
 
 /// What is wrong with the database, in words; empty if nothing is. Reads all of it.
 pub(crate) fn check(connection: &Connection) -> Result<Vec<String>> {
@@ -29,6 +29,9 @@ fn records(connection: &Connection, findings: &mut Vec<String>) -> Result<()> {
         ("cached answers", cached_answers),
         ("decisions", decisions),
         ("audit entries", audit_entries),
+        ("files of notes", files_of_notes),
+        ("answers under keys", answers_under_keys),
+        ("secrets", secrets),
     ] {
         let mut whole = 0;
         if let Some(problem) = damage(read(connection, &mut whole))? {
@@ -190,6 +193,33 @@ fn audit_entries(connection: &Connection, whole: &mut usize) -> Result<()> {
     }
 }
 
+fn files_of_notes(connection: &Connection, whole: &mut usize) -> Result<()> {
+    let sql = format!("SELECT {} FROM note_file ORDER BY space, path", note_files::COLUMNS);
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        note_files::read_file(row)?;
+        *whole += 1;
+    }
+    Ok(())
+}
+
+fn answers_under_keys(connection: &Connection, whole: &mut usize) -> Result<()> {
+    let mut statement = connection.prepare(&format!("SELECT {} FROM keyed_answer", keyed_answers::COLUMNS))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        keyed_answers::read(row)?;
+        *whole += 1;
+    }
+    Ok(())
+}
+
+fn secrets(connection: &Connection, whole: &mut usize) -> Result<()> {
+    read::secret(connection)?;
+    *whole = 1;
+    Ok(())
+}
+
 fn unreadable(_: FromSqlError) -> Failure {
     damaged().into()
 }
@@ -247,6 +277,22 @@ mod tests {
                     VALUES ('main', 0, 'd', 't', 'o', 0, 'unheard of')",
                 "audit entries stop reading after 0",
             ),
+            (
+                "INSERT INTO note_file (space, path, bytes, modified, settled, hash, says_id, problem, message, links)
+                    VALUES ('main', 'a.md', 0, 0, 1, zeroblob(32), 0, 'unheard of', 'm', '[]')",
+                "files of notes stop reading after 0",
+            ),
+            (
+                "INSERT INTO note_file (space, path, bytes, modified, settled, hash, says_id, links)
+                    VALUES ('main', 'a.md', 0, 0, 1, zeroblob(32), 0, '{}')",
+                "files of notes stop reading after 0",
+            ),
+            (
+                "INSERT INTO keyed_answer (space, origin, operation, key, request, created_at, expires_at, answer)
+                    VALUES ('main', 'vault', 'o', 'k', zeroblob(32), 0, 1, CAST(x'ff' AS TEXT))",
+                "answers under keys stop reading after 0",
+            ),
+            ("DELETE FROM secret", "secrets stop reading after 0"),
             ("DELETE FROM passage", "1 memories without passages"),
             ("ALTER TABLE memory RENAME COLUMN weight TO weight2", "definition of memory is not what loci writes"),
             ("DROP INDEX memory_by_update", "definition of memory_by_update is not what loci writes"),

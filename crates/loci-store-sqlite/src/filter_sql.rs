@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use loci_core::{CollectionFilter, Filter, OwnerFilter, Reader, Superseded, Tier};
+use loci_core::{CollectionFilter, Filter, Forgotten, OwnerFilter, Reader, Superseded, Tier};
 use rusqlite::types::Value;
 
 use crate::codec::encode_names;
@@ -12,7 +12,7 @@ use crate::codec::encode_names;
 pub(crate) struct Conditions {
     /// An expression; it names the memory `m`.
     pub(crate) sql: String,
-    /// Selects the id of the newest live, readable memory that replaces `m`.
+    /// Selects the id of the newest live, readable and not forgotten memory that replaces `m`.
     pub(crate) successor: String,
     /// Parameters, with their names.
     pub(crate) values: Vec<(&'static str, Value)>,
@@ -28,7 +28,7 @@ impl Conditions {
             format!("{name}.deleted_at IS NULL AND ({name}.expires_at IS NULL OR {name}.expires_at > :now)")
         };
         let successors = format!(
-            "FROM memory AS s WHERE s.space = m.space AND s.supersedes = m.id AND {}{}",
+            "FROM memory AS s WHERE s.space = m.space AND s.supersedes = m.id AND s.forgotten_at IS NULL AND {}{}",
             live("s"),
             readable(&filter.reader, "s")
         );
@@ -115,5 +115,8 @@ fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Val
     if let Some(delivery) = filter.delivery {
         // As a literal, so that the partial index on `bootstrap` can serve.
         let _ = write!(sql, " AND m.delivery = '{}'", delivery.name());
+    }
+    if filter.forgotten == Forgotten::Hide {
+        sql.push_str(" AND m.forgotten_at IS NULL");
     }
 }

@@ -1,12 +1,13 @@
 //! What must not cost by everything that the store holds does not: the plans of its statements.
 
 use loci_core::{
-    AuditQuery, CollectionFilter, Filter, MemoryId, OwnerFilter, Reader, Space, Superseded, Sweep, Tier, Timestamp,
+    AuditQuery, CollectionFilter, Filter, Forgotten, MemoryId, OwnerFilter, Reader, Space, Superseded, Sweep, Tier,
+    Timestamp,
 };
 use rusqlite::Connection;
 
 use crate::filter_sql::Conditions;
-use crate::{answers, audit, jobs, read, remove, schema};
+use crate::{answers, audit, jobs, keyed_answers, note_files, read, remove, schema};
 
 /// The steps by which a fresh database would run a statement. Without statistics, which loci never
 /// gathers, they do not depend on the data.
@@ -58,9 +59,13 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         jobs::DUE.to_owned(),
         jobs::NEXT.to_owned(),
         answers::LIVE.to_owned(),
+        keyed_answers::find_sql(),
+        note_files::all_sql(),
+        note_files::of_memory_sql(),
+        note_files::among_sql(&Conditions::of(&of_owner())),
     ];
     statements.extend(remove::WIPES.map(str::to_owned));
-    statements.extend([remove::WIPED_CALLS, remove::UNNAME].map(str::to_owned));
+    statements.extend([remove::WIPED_ANSWERS, remove::WIPED_CALLS, remove::UNNAME].map(str::to_owned));
     let [of_nobody, of_ann] = of_places();
     statements.push(remove::deletable_sql(&remove::chosen(&of_ann, None)));
     for filter in [of_nobody, of_ann] {
@@ -122,6 +127,33 @@ fn the_audit_entries_of_one_user_are_read_in_their_order() {
 }
 
 #[test]
+fn what_is_asked_of_notes_and_of_keys_is_found_by_index() {
+    let of = |filter: &Filter| note_files::among_sql(&Conditions::of(filter));
+    let hiding = Filter { superseded: Superseded::Hide, forgotten: Forgotten::Hide, ..of_owner() };
+    let rows = [
+        (
+            note_files::of_memory_sql(),
+            "SEARCH note_file USING INDEX note_file_by_memory (space=? AND memory=? AND missing_since=?)",
+        ),
+        (of(&of_owner()), "SEARCH n USING COVERING INDEX note_file_by_memory (space=? AND memory>?)"),
+        (of(&hiding), "SEARCH n USING COVERING INDEX note_file_by_memory (space=? AND memory>?)"),
+        (
+            keyed_answers::find_sql(),
+            "SEARCH keyed_answer USING INDEX keyed_answer_by_key (space=? AND <expr>=? AND operation=? AND key=?)",
+        ),
+        (
+            remove::WIPED_ANSWERS.to_owned(),
+            "SEARCH keyed_answer USING INDEX keyed_answer_by_key (space=? AND <expr>=?)",
+        ),
+    ];
+    for (sql, expected) in rows {
+        let steps = plan(&sql);
+        assert!(steps.iter().any(|step| step == expected), "{steps:?}");
+        assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:?}");
+    }
+}
+
+#[test]
 fn a_listing_reads_in_the_order_of_its_index() {
     // Without the look for successors, which sorts the few that each memory has.
     let one_tier =
@@ -129,7 +161,10 @@ fn a_listing_reads_in_the_order_of_its_index() {
     let tiers = Filter { tiers: Tier::OF_CONVERSATIONS.to_vec(), ..one_tier.clone() };
     let by_update = [one_tier, tiers].map(|filter| (filter, "memory_by_update (space=?"));
     let by_place = of_places().map(|filter| (filter, "memory_by_collection (space=? AND collection=?"));
-    for (filter, index) in by_update.into_iter().chain(by_place) {
+    let indexes: Vec<_> = by_update.into_iter().chain(by_place).collect();
+    let hiding =
+        indexes.iter().map(|(filter, index)| (Filter { forgotten: Forgotten::Hide, ..filter.clone() }, *index));
+    for (filter, index) in indexes.iter().cloned().chain(hiding) {
         let steps = plan(&read::list_sql(&Conditions::of(&filter)));
         assert!(steps[0].contains(&format!("SEARCH m USING INDEX {index}")), "{steps:?}");
         assert!(!steps.iter().any(|step| step.contains("FOR ORDER BY")), "{steps:?}");

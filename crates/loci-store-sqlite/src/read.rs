@@ -145,10 +145,12 @@ pub(crate) fn accesses(connection: &Connection, space: &Space, ids: &[MemoryId])
 /// Two ranges of one index, which has all of the columns.
 pub(crate) const CENSUS: &str = "SELECT tier, enrichment, count(*) FROM memory
     WHERE space = ?1 AND owner = ?2 AND tier = 'short_term'
-        AND (expires_at IS NULL OR expires_at > ?3) AND deleted_at IS NULL GROUP BY enrichment
+        AND (expires_at IS NULL OR expires_at > ?3) AND deleted_at IS NULL AND forgotten_at IS NULL
+    GROUP BY enrichment
     UNION ALL SELECT tier, enrichment, count(*) FROM memory
     WHERE space = ?1 AND owner = ?2 AND tier = 'long_term' AND enrichment IS NOT NULL
-        AND (expires_at IS NULL OR expires_at > ?3) AND deleted_at IS NULL GROUP BY enrichment";
+        AND (expires_at IS NULL OR expires_at > ?3) AND deleted_at IS NULL AND forgotten_at IS NULL
+    GROUP BY enrichment";
 
 pub(crate) fn census(connection: &Connection, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>> {
     let mut statement = connection.prepare_cached(CENSUS)?;
@@ -232,6 +234,12 @@ pub(crate) fn without_vector(connection: &Connection, model: &ModelId, limit: us
 pub(crate) fn version(connection: &Connection) -> Result<i64> {
     let mut statement = connection.prepare_cached("SELECT coalesce(max(number), 0) FROM change")?;
     Ok(statement.query_row([], |row| row.get(0))?)
+}
+
+/// The random bytes of the database.
+pub(crate) fn secret(connection: &Connection) -> Result<[u8; 32]> {
+    let secret = connection.prepare_cached("SELECT bytes FROM secret")?.query_row([], |row| row.get(0)).optional()?;
+    Ok(secret.ok_or_else(damaged)?)
 }
 
 /// How many memories and passages there are.

@@ -19,9 +19,13 @@ const CHANGES_TRIMMED_MAX: i64 = 5_000;
 /// Passages of a memory that a sweep removes at once: about half a millisecond's work.
 const PASSAGES_SWEPT_MAX: usize = 64;
 
-/// What to delete softly: what passes the filter and has the id, if there is one.
+/// What to delete softly: what passes the filter, is no note and has the id, if there is one.
 pub(crate) fn chosen(filter: &Filter, id: Option<&MemoryId>) -> Conditions {
     let mut conditions = Conditions::of(filter);
+    conditions.sql.push_str(
+        " AND NOT EXISTS (SELECT 1 FROM note_file AS f \
+         WHERE f.space = m.space AND f.memory = m.id AND f.missing_since IS NULL)",
+    );
     if let Some(id) = id {
         conditions.sql.push_str(" AND m.id = :id");
         conditions.values.push((":id", Value::from(id.as_str().to_owned())));
@@ -97,6 +101,9 @@ pub(crate) const WIPED: &str = "SELECT row, visibility <> 'common' OR tier = 'sh
 /// What else is a user's, which every wipe removes: one tool set alone keeps it.
 pub(crate) const WIPES: [&str; 2] =
     ["DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2", "DELETE FROM decision WHERE space = ?1 AND owner = ?2"];
+/// A user's answers under keys, through any tool set or through that of `?3`. Written as in their index.
+pub(crate) const WIPED_ANSWERS: &str =
+    "DELETE FROM keyed_answer WHERE space = ?1 AND ifnull(owner, 0) = ?2 AND (?3 IS NULL OR origin = ?3)";
 /// A user's calls through any tool set or through that of `?3`.
 pub(crate) const WIPED_CALLS: &str =
     "DELETE FROM audit WHERE space = ?1 AND user = ?2 AND (?3 IS NULL OR dialect = ?3)";
@@ -129,7 +136,9 @@ pub(crate) fn wipe(
     }
     let whose = params![space.as_str(), owner, origin];
     wiped.audit_entries = connection.prepare_cached(WIPED_CALLS)?.execute(whose)? as u64;
-    connection.prepare_cached(UNNAME)?.execute(whose)?;
+    for sql in [WIPED_ANSWERS, UNNAME] {
+        connection.prepare_cached(sql)?.execute(whose)?;
+    }
     // A change of no memory: its number comes after all that was there before the wipe, even if
     // the user had no memory.
     log(connection, 0)?;
@@ -190,13 +199,14 @@ pub(crate) struct Due {
 
 impl Due {
     /// All kinds, memories first.
-    pub(crate) fn all(sweep: &Sweep) -> [Due; 6] {
+    pub(crate) fn all(sweep: &Sweep) -> [Due; 7] {
         let due = |table, condition, order, moment| Due { table, condition, order, moment };
         [
             due("memory", "expires_at <= ?1", "expires_at", sweep.expired_at),
             due("memory", "deleted_at <= ?1", "deleted_at", sweep.deleted_until),
             due("cache_entry", "expires_at <= ?1", "expires_at", sweep.expired_at),
             due("decision", "expires_at <= ?1", "expires_at", sweep.expired_at),
+            due("keyed_answer", "expires_at <= ?1", "expires_at", sweep.expired_at),
             due("audit", "at < ?1", "at", sweep.audited_before),
             due("wipe", "at < ?1", "at", sweep.wiped_before),
         ]
@@ -215,6 +225,7 @@ impl Due {
                 FROM memory AS m JOIN content AS c ON c.memory = m.row WHERE m.row = ?1"
             }
             "cache_entry" => "SELECT octet_length(response) FROM cache_entry WHERE row = ?1",
+            "keyed_answer" => "SELECT octet_length(answer) FROM keyed_answer WHERE row = ?1",
             _ => return Ok(0),
         };
         Ok(connection.prepare_cached(sql)?.query_row([row], |row| row.get(0)).optional()?.unwrap_or(0))

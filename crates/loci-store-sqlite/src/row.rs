@@ -14,23 +14,23 @@ use crate::index::StoredMemory;
 /// The columns of `memory AS m` that [`read_memory`] reads, in its order.
 pub(crate) const COLUMNS: &str = "m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, m.delivery, \
      m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.revision, m.tier, m.source, \
-     m.origin, m.actor";
+     m.origin, m.actor, m.forgotten_at";
 /// The first column after those.
-pub(crate) const NEXT_COLUMN: usize = 19;
+pub(crate) const NEXT_COLUMN: usize = 20;
 
 /// What a query for whole records selects from.
 pub(crate) const WHOLE_TABLES: &str =
     "memory AS m JOIN content AS c ON c.memory = m.row LEFT JOIN access AS a ON a.memory = m.row";
 /// The columns of them that [`read_whole`] reads after [`COLUMNS`], in its order.
-pub(crate) const FURTHER_COLUMNS: &str =
-    "c.text, m.summary, m.thread, m.position, m.enrichment, m.links, a.count, a.last, m.attributes, m.citations";
+pub(crate) const FURTHER_COLUMNS: &str = "c.text, m.summary, m.thread, m.position, m.enrichment, m.links, a.count, a.last, m.attributes, m.citations, m.title";
 /// The first column after those.
-pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + 10;
+pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + 11;
 
 /// The columns of `memory AS m` that [`read_stored`] reads, in its order.
 pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.tags, m.weight, m.delivery, \
      m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.tier, m.source, m.thread, \
-     m.position, m.origin, (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes)";
+     m.position, m.origin, m.forgotten_at IS NOT NULL, \
+     (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes)";
 
 /// What the index needs of the memory in the row, borrowed from it.
 pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
@@ -50,10 +50,11 @@ pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
         owner: optional(8)?,
         visibility: Visibility::from_name(name(9)?).ok_or_else(damaged)?,
         supersedes: optional(10)?,
-        replaces: row.get(19)?,
+        replaces: row.get(20)?,
         expires_at: read_moment(row, 11)?,
         created_at: read_moment(row, 12)?.ok_or_else(damaged)?,
         updated_at: read_moment(row, 13)?.ok_or_else(damaged)?,
+        is_forgotten: row.get(19)?,
         tier: Tier::from_name(name(14)?).ok_or_else(damaged)?,
         source: optional(15)?,
         thread: optional(16)?.zip(position.map(i64::cast_unsigned)),
@@ -71,6 +72,7 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
         space: read_space(name(0)?)?,
         id: MemoryId::new(name(1)?),
         content: String::new(),
+        title: None,
         place: Place { collection: row.get(2)?, section: row.get(3)? },
         kind: row.get(4)?,
         summary: None,
@@ -92,6 +94,7 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
         supersedes: read_id(row, 10)?,
         superseded_by: None,
         expires_at: read_moment(row, 11)?,
+        forgotten_at: read_moment(row, 19)?,
         created_at: read_moment(row, 12)?.ok_or_else(damaged)?,
         updated_at: read_moment(row, 13)?.ok_or_else(damaged)?,
         revision: row.get::<_, i64>(14)?.cast_unsigned(),
@@ -108,6 +111,7 @@ pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
     let count: Option<i64> = row.get(column(6))?;
     Ok(Memory {
         content: row.get(column(0))?,
+        title: row.get(column(10))?,
         summary: row.get(column(1))?,
         thread: thread.zip(position).map(|(name, position)| Thread { name, position: position.cast_unsigned() }),
         enrichment: enrichment.map(status).transpose()?,

@@ -4,15 +4,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
-    DecisionStore, FailedJob, Filter, Job, JobCounts, JobStore, Memory, MemoryId, ModelId, Page, QueryVector, Result,
-    Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Vector, Wiped,
+    DecisionStore, FailedJob, Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId,
+    ModelId, NoteFile, NoteStore, Page, QueryVector, Result, Space, Store, StoreSize, Sweep, Tally, Timestamp, Token,
+    TokenHash, TokenStore, Touch, Vector, Wiped,
 };
 
 use crate::cache::Cache;
 use crate::connection::{self, Database, Readers};
 use crate::open::{OpenError, Options, open};
 use crate::writer::Writer;
-use crate::{answers, audit, decisions, doctor, jobs, read, remove, tokens, write};
+use crate::{answers, audit, decisions, doctor, jobs, keyed_answers, note_files, read, remove, tokens, write};
 
 /// A store in one SQLite database, `loci.db` in its folder.
 #[derive(Debug)]
@@ -163,6 +164,10 @@ impl Store for SqliteStore {
         Ok(steps)
     }
 
+    fn secret(&self) -> Result<[u8; 32]> {
+        self.readers.read(read::secret)
+    }
+
     fn version(&self) -> Result<u64> {
         Ok(self.readers.read(read::version)?.cast_unsigned())
     }
@@ -246,6 +251,41 @@ impl DecisionStore for SqliteStore {
     }
 }
 
+impl IdempotencyStore for SqliteStore {
+    fn keyed_answer(
+        &self,
+        space: &Space,
+        owner: Option<&str>,
+        operation: &str,
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Option<KeyedAnswer>> {
+        self.readers.read(|connection| keyed_answers::find(connection, space, owner, operation, key, now))
+    }
+}
+
+impl NoteStore for SqliteStore {
+    fn note_files(&self, space: &Space) -> Result<Vec<NoteFile>> {
+        self.readers.read(|connection| note_files::all(connection, space))
+    }
+
+    fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>> {
+        self.readers.read(|connection| note_files::of_memory(connection, space, memory))
+    }
+
+    fn notes_among(&self, filter: &Filter, limit: usize) -> Result<Vec<MemoryId>> {
+        self.readers.read(|connection| note_files::among(connection, filter, limit))
+    }
+
+    fn note_folder(&self, space: &Space) -> Result<Option<String>> {
+        self.readers.read(|connection| note_files::folder(connection, space))
+    }
+
+    fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
+        self.writer.run_unflushed(move |connection| write::apply(connection, &batch))
+    }
+}
+
 impl AuditStore for SqliteStore {
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
         let entries = entries.to_vec();
@@ -303,7 +343,7 @@ mod tests {
             }
         });
         assert_eq!(store.size().unwrap().memories, (WRITERS * BATCHES) as u64);
-        let commits = store.writer.commits();
+        let (commits, _) = store.writer.commits();
         assert!(commits < (WRITERS * BATCHES) as u64, "{commits} commits");
     }
 }

@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use crate::codec::{encode_attributes, encode_citations, encode_links, encode_names, encode_terms, encode_vector};
 use crate::failure::{Result, conflict, unless_taken};
-use crate::jobs;
 use crate::read::POSITION_BITS;
 use crate::remove::not_wiped;
+use crate::{jobs, keyed_answers, note_files};
 
 /// Passages of one memory.
 const PASSAGES_MAX: usize = 1 << POSITION_BITS;
@@ -50,6 +50,15 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
             Change::NotWiped { owner, origin, since } => {
                 not_wiped(connection, &batch.space, owner, Some(origin), *since)?;
             }
+            Change::PutNoteFile(file) => note_files::put(connection, &batch.space, file)?,
+            Change::DeleteNoteFile { path } => note_files::delete(connection, &batch.space, path)?,
+            Change::PutNoteFolder { identity } => note_files::put_folder(connection, &batch.space, identity)?,
+            Change::KeepAnswer(answer) => {
+                if answer.space != batch.space {
+                    return Err(Error::internal("an answer must be in the space of its batch").into());
+                }
+                keyed_answers::keep(connection, answer)?;
+            }
         }
     }
     Ok(())
@@ -80,13 +89,14 @@ fn put(connection: &Connection, memory: &Memory, passages: Option<&[Passage]>, e
 fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>) -> Result<i64> {
     const INSERT: &str = "INSERT INTO memory (row, space, id, collection, section, kind, tags, weight, delivery, \
          owner, visibility, supersedes, expires_at, created_at, updated_at, revision, tier, source, summary, thread, \
-         position, enrichment, links, origin, actor, attributes, citations) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, \
-         ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)";
+         position, enrichment, links, origin, actor, attributes, citations, forgotten_at, title) VALUES (?1, ?2, ?3, \
+         ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
+         ?26, ?27, ?28, ?29)";
     const UPDATE: &str = "UPDATE memory SET space = ?2, id = ?3, collection = ?4, section = ?5, kind = ?6, \
          tags = ?7, weight = ?8, delivery = ?9, owner = ?10, visibility = ?11, supersedes = ?12, \
          expires_at = ?13, created_at = ?14, updated_at = ?15, revision = ?16, tier = ?17, source = ?18, \
          summary = ?19, thread = ?20, position = ?21, enrichment = ?22, links = ?23, origin = ?24, actor = ?25, \
-         attributes = ?26, citations = ?27 WHERE row = ?1";
+         attributes = ?26, citations = ?27, forgotten_at = ?28, title = ?29 WHERE row = ?1";
     let sql = if row.is_some() { UPDATE } else { INSERT };
     let written = connection.prepare_cached(sql)?.execute(params![
         row,
@@ -116,6 +126,8 @@ fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>) -> R
         memory.actor,
         encode_attributes(&memory.attributes),
         encode_citations(&memory.citations),
+        memory.forgotten_at.map(Timestamp::microseconds),
+        memory.title,
     ]);
     // The id was looked up before, so it must be the place in the thread.
     unless_taken(written, || {

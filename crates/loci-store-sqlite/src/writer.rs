@@ -1,5 +1,6 @@
 //! The one thread that writes: it puts everything that waits into one commit, hence one flush of
-//! the disk, and answers when that is done.
+//! the disk, and answers when that is done. A commit of nothing but what can be made again from
+//! elsewhere is not flushed.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::io;
@@ -54,16 +55,24 @@ pub(crate) struct Writer {
     queue: Mutex<Option<SyncSender<Box<dyn Job>>>>,
     thread: Option<JoinHandle<()>>,
     #[cfg_attr(not(test), expect(dead_code, reason = "tests see by it that writers share commits"))]
-    commits: Arc<AtomicU64>,
+    commits: Arc<Commits>,
+}
+
+/// How many transactions were committed since the start.
+#[derive(Debug, Default)]
+struct Commits {
+    all: AtomicU64,
+    flushed: AtomicU64,
 }
 
 impl Writer {
     /// Starts the thread with a connection that may write.
     pub(crate) fn start(database: Database, connection: Connection) -> io::Result<Self> {
         let (queue, jobs) = sync_channel(QUEUE_MAX);
-        let commits = Arc::new(AtomicU64::new(0));
+        let commits = Arc::<Commits>::default();
         let counter = Arc::clone(&commits);
-        let work = move || WritingThread { database, connection: Some(connection), commits: counter }.run(&jobs);
+        let connection = Some(Writing::new(connection));
+        let work = move || WritingThread { database, connection, commits: counter }.run(&jobs);
         let thread = thread::Builder::new().name("loci-writer".to_owned()).spawn(work)?;
         Ok(Writer { queue: Mutex::new(Some(queue)), thread: Some(thread), commits })
     }
@@ -74,18 +83,34 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T, Error> {
-        let stopped = || Error::unavailable("the writing thread has stopped; restart loci and report this");
-        let (reply, outcome) = sync_channel(1);
-        let job = Task { work: Some(work), outcome: None, reply };
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        queue.ok_or_else(stopped)?.send(Box::new(job)).map_err(|_| stopped())?;
-        outcome.recv().map_err(|_| stopped())?
+        self.hand_in(work, true)?.recv().map_err(|_| stopped())?
     }
 
-    /// How many transactions were committed since the start.
+    /// As [`Writer::run`], but waits only until no end of a process can undo it; a power cut may.
+    pub(crate) fn run_unflushed<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.hand_in(work, false)?.recv().map_err(|_| stopped())?
+    }
+
+    /// Puts a piece of work into the queue; returns where its outcome will come.
+    fn hand_in<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        needs_flush: bool,
+    ) -> Result<Receiver<Result<T, Error>>, Error> {
+        let (reply, outcome) = sync_channel(1);
+        let job = Task { work: Some(work), needs_flush, outcome: None, reply };
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        queue.ok_or_else(stopped)?.send(Box::new(job)).map_err(|_| stopped())?;
+        Ok(outcome)
+    }
+
+    /// How many transactions were committed since the start, and how many of them were flushed.
     #[cfg(test)]
-    pub(crate) fn commits(&self) -> u64 {
-        self.commits.load(Ordering::SeqCst)
+    pub(crate) fn commits(&self) -> (u64, u64) {
+        (self.commits.all.load(Ordering::SeqCst), self.commits.flushed.load(Ordering::SeqCst))
     }
 }
 
@@ -98,7 +123,13 @@ impl Drop for Writer {
     }
 }
 
+fn stopped() -> Error {
+    Error::unavailable("the writing thread has stopped; restart loci and report this")
+}
+
 trait Job: Send {
+    /// Whether its commit has to be on the disk when it answers.
+    fn needs_flush(&self) -> bool;
     /// Does the work inside the open transaction.
     fn work(&mut self, connection: &Connection) -> Result<(), Error>;
     /// Answers, when the transaction is committed or has failed.
@@ -107,11 +138,16 @@ trait Job: Send {
 
 struct Task<T, W> {
     work: Option<W>,
+    needs_flush: bool,
     outcome: Option<Result<T, Error>>,
     reply: SyncSender<Result<T, Error>>,
 }
 
 impl<T: Send, W: FnOnce(&Connection) -> Result<T> + Send> Job for Task<T, W> {
+    fn needs_flush(&self) -> bool {
+        self.needs_flush
+    }
+
     fn work(&mut self, connection: &Connection) -> Result<(), Error> {
         let Some(work) = self.work.take() else { return Ok(()) };
         let outcome = work(connection).map_err(Error::from);
@@ -135,8 +171,33 @@ impl<T: Send, W: FnOnce(&Connection) -> Result<T> + Send> Job for Task<T, W> {
 struct WritingThread {
     database: Database,
     /// None after a failure that leaves it unclear what the connection believes about the file.
-    connection: Option<Connection>,
-    commits: Arc<AtomicU64>,
+    connection: Option<Writing>,
+    commits: Arc<Commits>,
+}
+
+/// A connection that writes.
+struct Writing {
+    connection: Connection,
+    /// Whether it flushes what it commits.
+    flushes: bool,
+}
+
+impl Writing {
+    /// A connection as it was made.
+    fn new(connection: Connection) -> Self {
+        Writing { connection, flushes: true }
+    }
+
+    /// Sets whether the commits to come are flushed; without that they stay consistent, since they are in the
+    /// write-ahead log.
+    fn set_flushes(&mut self, flushes: bool) -> rusqlite::Result<()> {
+        if self.flushes != flushes {
+            // Not from the cache of statements: this one acts when it is prepared.
+            self.connection.pragma_update(None, "synchronous", if flushes { "FULL" } else { "NORMAL" })?;
+            self.flushes = flushes;
+        }
+        Ok(())
+    }
 }
 
 impl WritingThread {
@@ -156,20 +217,23 @@ impl WritingThread {
 
     /// Does the work of a group in one transaction. An error means that nothing was written.
     fn write(&mut self, group: &mut [Box<dyn Job>]) -> Result<(), Error> {
-        let connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => self.database.connect().map_err(|error| describe(&error))?,
+        let mut writing = match self.connection.take() {
+            Some(writing) => writing,
+            None => Writing::new(self.database.connect().map_err(|error| describe(&error))?),
         };
-        match transact(&connection, group) {
+        let set = writing.set_flushes(group.iter().any(|job| job.needs_flush()));
+        let connection = &writing.connection;
+        match set.map_err(Stopped::from).and_then(|()| transact(connection, group)) {
             Ok(()) => {
-                self.commits.fetch_add(1, Ordering::SeqCst);
-                self.connection = Some(connection);
+                self.commits.all.fetch_add(1, Ordering::SeqCst);
+                self.commits.flushed.fetch_add(u64::from(writing.flushes), Ordering::SeqCst);
+                self.connection = Some(writing);
                 Ok(())
             }
             Err(stopped) => {
-                let rolled_back = connection.is_autocommit() || execute(&connection, "ROLLBACK").is_ok();
+                let rolled_back = connection.is_autocommit() || execute(connection, "ROLLBACK").is_ok();
                 if rolled_back && !stopped.breaks_connection {
-                    self.connection = Some(connection);
+                    self.connection = Some(writing);
                 }
                 Err(stopped.error)
             }
@@ -220,4 +284,70 @@ fn check_version(connection: &Connection) -> Result<(), Stopped> {
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::open::{Options, open};
+
+    use super::*;
+
+    fn writer() -> (tempfile::TempDir, Writer) {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, connection) = open(folder.path(), Options::default()).unwrap();
+        (folder, Writer::start(database, connection).unwrap())
+    }
+
+    /// 2 where the commit of the transaction is flushed, 1 where it is not.
+    fn synchronous(connection: &Connection) -> Result<i64> {
+        Ok(connection.pragma_query_value(None, "synchronous", |row| row.get(0))?)
+    }
+
+    #[test]
+    fn what_can_be_made_again_is_committed_without_a_flush() {
+        let (_folder, writer) = writer();
+        assert_eq!(writer.run(synchronous), Ok(2));
+        for _ in 0..2 {
+            assert_eq!(writer.run_unflushed(synchronous), Ok(1));
+        }
+        assert_eq!(writer.run(synchronous), Ok(2));
+        assert_eq!(writer.commits(), (4, 2));
+    }
+
+    #[test]
+    fn a_connection_that_is_made_anew_is_told_anew_whether_to_flush() {
+        let (_folder, writer) = writer();
+        // Work that ends the transaction of all, after which the connection is not used again.
+        let end = |connection: &Connection| -> Result<()> {
+            execute(connection, "ROLLBACK")?;
+            Err(damaged().into())
+        };
+        for _ in 0..2 {
+            assert_eq!(writer.run_unflushed(end), Err(damaged()));
+            assert_eq!(writer.run_unflushed(synchronous), Ok(1));
+            assert_eq!(writer.run_unflushed(end), Err(damaged()));
+            assert_eq!(writer.run(synchronous), Ok(2));
+        }
+        assert_eq!(writer.commits(), (4, 2));
+    }
+
+    #[test]
+    fn a_commit_is_flushed_if_any_of_its_work_needs_it() {
+        for needs in [[false, false], [false, true], [true, false]] {
+            let (_folder, writer) = writer();
+            let ((begin, begun), (go, wait)) = (sync_channel(1), sync_channel(1));
+            let first = move |_: &Connection| Ok(begin.send(()).is_ok() && wait.recv() == Ok(()));
+            let first = writer.hand_in(first, false).unwrap();
+            begun.recv().unwrap();
+            // What is handed in while the first is at work is done together.
+            let rest = needs.map(|needs_flush| writer.hand_in(synchronous, needs_flush).unwrap());
+            go.send(()).unwrap();
+            assert_eq!(first.recv().unwrap(), Ok(true));
+            let flushes = needs.contains(&true);
+            for outcome in rest {
+                assert_eq!(outcome.recv().unwrap(), Ok(1 + i64::from(flushes)), "{needs:?}");
+            }
+            assert_eq!(writer.commits(), (2, u64::from(flushes)), "{needs:?}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod clock;
 pub mod contract;
 mod embedder;
 mod naive_jobs;
+mod naive_notes;
 mod naive_search;
 mod naive_store;
 mod naive_users;

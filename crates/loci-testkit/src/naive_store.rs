@@ -1,20 +1,22 @@
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
-    Error, ErrorCode, Expect, Filter, Memory, MemoryId, ModelId, Page, Passage, Result, Space, Store, StoreSize,
-    Superseded, Sweep, Tally, Tier, Timestamp, Token, TokenHash, TokenStore, Touch, Vector, Wiped,
+    Error, ErrorCode, Expect, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage, Result, Space,
+    Store, StoreSize, Superseded, Sweep, Tally, Tier, Timestamp, Token, TokenHash, TokenStore, Touch, Vector, Wiped,
 };
 
 use crate::naive_jobs::NaiveJob;
 use crate::naive_search;
-use crate::naive_users::Wipe;
+use crate::naive_users::{AnswerKey, Wipe};
 
 /// A store in a map. Every answer is computed from scratch, in the most obvious way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct NaiveStore {
     state: Mutex<State>,
+    secret: [u8; 32],
 }
 
 pub(crate) type Key = (Space, MemoryId);
@@ -28,6 +30,11 @@ pub(crate) struct State {
     pub(crate) cache: BTreeMap<Key, CacheEntry>,
     /// By space, owner and key.
     pub(crate) decisions: BTreeMap<(Space, String, String), Decision>,
+    pub(crate) answers: BTreeMap<AnswerKey, KeyedAnswer>,
+    /// By space and path.
+    pub(crate) note_files: BTreeMap<(Space, String), NoteFile>,
+    /// The identity of the folder of each space.
+    pub(crate) note_folders: BTreeMap<Space, String>,
     pub(crate) audit: BTreeMap<u64, AuditEntry>,
     pub(crate) last_audit_number: u64,
     /// The last wipe of each space, owner and tool set, if it was of one alone.
@@ -54,7 +61,7 @@ impl State {
     }
 
     /// What is not softly deleted.
-    fn shown(&self) -> impl Iterator<Item = &Record> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Record> {
         self.records.values().filter(|record| record.deleted_at.is_none())
     }
 
@@ -85,6 +92,19 @@ impl State {
             Change::Enqueue { memory, due_at } => self.enqueue((space.clone(), memory.clone()), *due_at),
             Change::Settle { job, outcome } => self.settle(space, job, outcome),
             Change::NotWiped { owner, origin, since } => self.not_wiped(space, owner, Some(origin), *since),
+            Change::PutNoteFile(file) => {
+                self.note_files.insert((space.clone(), file.path.clone()), (**file).clone());
+                Ok(())
+            }
+            Change::DeleteNoteFile { path } => {
+                self.note_files.remove(&(space.clone(), path.clone()));
+                Ok(())
+            }
+            Change::PutNoteFolder { identity } => {
+                self.note_folders.insert(space.clone(), identity.clone());
+                Ok(())
+            }
+            Change::KeepAnswer(answer) => self.keep_answer(space, answer),
         }
     }
 
@@ -146,6 +166,7 @@ impl State {
 
     fn soft_delete(&mut self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize {
         let passing = self.admitted(filter).into_iter().map(|record| record.memory.clone());
+        let passing = passing.filter(|memory| self.note_file_of(&memory.space, &memory.id).is_none());
         let mut chosen: Vec<Memory> = passing.filter(|memory| id.is_none_or(|id| memory.id == *id)).collect();
         chosen.sort_by_key(|memory| memory.tier == Tier::ShortTerm);
         chosen.truncate(limit);
@@ -176,6 +197,8 @@ impl State {
         let cached = earliest(&mut left, cached.filter(|(at, _)| *at <= sweep.expired_at));
         let decided = self.decisions.iter().filter_map(|(key, decision)| Some((decision.expires_at?, key)));
         let decided = earliest(&mut left, decided.filter(|(at, _)| *at <= sweep.expired_at));
+        let answered = self.answers.iter().map(|(key, answer)| (answer.expires_at, key));
+        let answered = earliest(&mut left, answered.filter(|(at, _)| *at <= sweep.expired_at));
         let audited = self.audit.iter().map(|(number, entry)| (entry.at, number));
         let audited = earliest(&mut left, audited.filter(|(at, _)| *at < sweep.audited_before));
         let wiped = self.wipes.iter().map(|(key, wipe)| (wipe.at, key));
@@ -185,6 +208,7 @@ impl State {
         }
         self.cache.retain(|key, _| !cached.contains(key));
         self.decisions.retain(|key, _| !decided.contains(key));
+        self.answers.retain(|key, _| !answered.contains(key));
         self.audit.retain(|number, _| !audited.contains(number));
         self.wipes.retain(|key, _| !wiped.contains(key));
         self.version += u64::from(!memories.is_empty());
@@ -218,6 +242,21 @@ pub(crate) fn is_of_conversations(memory: &Memory) -> bool {
 
 pub(crate) fn conflict(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::Conflict, message)
+}
+
+/// Random bytes: what makes the hash maps of the standard library unpredictable is all that it offers.
+fn random_bytes() -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for part in bytes.chunks_exact_mut(8) {
+        part.copy_from_slice(&RandomState::new().hash_one(()).to_le_bytes());
+    }
+    bytes
+}
+
+impl Default for NaiveStore {
+    fn default() -> Self {
+        NaiveStore { state: Mutex::default(), secret: random_bytes() }
+    }
 }
 
 impl NaiveStore {
@@ -341,8 +380,9 @@ impl Store for NaiveStore {
         let mut counts = BTreeMap::new();
         for memory in state.shown().map(|record| &record.memory) {
             let is_owned = memory.space == *space && memory.owner.as_deref() == Some(owner);
+            let is_there = memory.is_live(now) && memory.forgotten_at.is_none();
             let is_counted = is_of_conversations(memory) && Tier::OF_CONVERSATIONS.contains(&memory.tier);
-            if is_owned && memory.is_live(now) && is_counted {
+            if is_owned && is_there && is_counted {
                 *counts.entry((memory.tier, memory.enrichment)).or_insert(0) += 1;
             }
         }
@@ -369,6 +409,10 @@ impl Store for NaiveStore {
 
     fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize> {
         Ok(self.state().sweep(sweep, limit))
+    }
+
+    fn secret(&self) -> Result<[u8; 32]> {
+        Ok(self.secret)
     }
 
     fn version(&self) -> Result<u64> {

@@ -1,15 +1,19 @@
-//! What belongs to a user: cached answers, decisions, the audit log, and the removal of all of it.
+//! What belongs to a user: cached answers, answers under keys, decisions, the audit log, and the removal of all of
+//! it.
 
 use std::cmp::Reverse;
 
 use loci_core::{
-    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, MemoryId, QueryVector, Result,
-    Space, Timestamp, Visibility, Wiped,
+    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, Error, IdempotencyStore,
+    KeyedAnswer, MemoryId, QueryVector, Result, Space, Timestamp, Visibility, Wiped,
 };
 
 use crate::NaiveStore;
 use crate::naive_search::vector_cosine;
 use crate::naive_store::{State, conflict, is_of_conversations};
+
+/// Space, owner, operation and key of an answer.
+pub(crate) type AnswerKey = (Space, Option<String>, String, String);
 
 /// That the data of a user was removed.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +69,10 @@ impl State {
             entry.caller.take_if(|caller| caller == owner);
         }
         self.decisions.retain(|_, decision| decision.space != *space || decision.owner != owner);
+        self.answers.retain(|_, answer| {
+            let is_meant = origin.is_none_or(|origin| answer.origin == origin);
+            !is_meant || answer.space != *space || answer.owner.as_deref() != Some(owner)
+        });
         self.version += 1;
         let key = (space.clone(), owner.to_owned(), origin.map(str::to_owned));
         let earlier = self.wipes.get(&key).map_or(now, |wipe| wipe.at);
@@ -75,6 +83,18 @@ impl State {
             audit_entries: (before.1 - self.audit.len()) as u64,
             decisions: (before.2 - self.decisions.len()) as u64,
         }
+    }
+
+    pub(crate) fn keep_answer(&mut self, space: &Space, answer: &KeyedAnswer) -> Result<()> {
+        if answer.space != *space {
+            return Err(Error::internal("an answer must be in the space of its batch"));
+        }
+        let key = (space.clone(), answer.owner.clone(), answer.operation.clone(), answer.key.clone());
+        if self.answers.get(&key).is_some_and(|before| before.expires_at > answer.created_at) {
+            return Err(conflict("there is an answer under this key already; read it"));
+        }
+        self.answers.insert(key, answer.clone());
+        Ok(())
     }
 
     fn live_entries(&self, space: &Space, owner: &str, now: Timestamp) -> impl Iterator<Item = &CacheEntry> {
@@ -127,6 +147,20 @@ impl CacheStore for NaiveStore {
         let before = state.cache.len();
         state.cache.retain(|_, entry| entry.space != *space || entry.owner != owner || !ids.contains(&entry.id));
         Ok((before - state.cache.len()) as u64)
+    }
+}
+
+impl IdempotencyStore for NaiveStore {
+    fn keyed_answer(
+        &self,
+        space: &Space,
+        owner: Option<&str>,
+        operation: &str,
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Option<KeyedAnswer>> {
+        let key = (space.clone(), owner.map(str::to_owned), operation.to_owned(), key.to_owned());
+        Ok(self.state().answers.get(&key).filter(|answer| answer.expires_at > now).cloned())
     }
 }
 

@@ -1,4 +1,5 @@
-//! The threads beside the calls: one writes what was noted, one sweeps, one embeds, one enriches.
+//! The threads beside the calls: one writes what was noted, one sweeps, one embeds, one enriches, one reads the
+//! notes that people changed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use loci_core::{JobStore, Result};
 use loci_engine::{Bell, Engine, catch_panic};
 use loci_store_sqlite::SqliteStore;
+use loci_vault::{FolderWatch, Watched};
 
 use crate::settings::Settings;
 use crate::wiring::Parts;
@@ -30,11 +32,14 @@ pub struct Background {
     stopping: Arc<AtomicBool>,
     bells: Vec<Arc<Bell>>,
     ended: mpsc::Receiver<()>,
+    /// Rings when a note may have changed; none if there is no thread for that.
+    watch: Option<FolderWatch>,
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::SeqCst);
+        drop(self.watch.take());
         self.bells.iter().for_each(|bell| bell.ring());
         // Nothing is ever sent: the channel closes when the last thread has ended.
         let _ = self.ended.recv_timeout(ROUND_END_TIMEOUT);
@@ -48,14 +53,14 @@ impl Background {
     pub fn start(parts: &Parts, settings: &Settings) -> Self {
         let (ending, ended) = mpsc::channel();
         let engine = Arc::clone(&parts.engine);
-        let mut background = Background { engine, stopping: Arc::default(), bells: Vec::new(), ended };
+        let mut background = Background { engine, stopping: Arc::default(), bells: Vec::new(), ended, watch: None };
         let (interval, flush) = (settings.maintenance, settings.flush);
         let mut worker = |work, bell: &Arc<Bell>| {
             background.bells.push(Arc::clone(bell));
             let (bell, stopping) = (Arc::clone(bell), Arc::clone(&background.stopping));
             Worker { work, bell, stopping, interval, is_failing: false, _ending: ending.clone() }
         };
-        let [noting, sweeping, embedding, enriching] = std::array::from_fn(|_| Arc::clone(&parts.engine));
+        let [noting, sweeping, embedding, enriching, reconciling] = std::array::from_fn(|_| Arc::clone(&parts.engine));
         let store = Arc::clone(&parts.store);
 
         worker("noting calls", parts.engine.to_write()).spawn(interval, move || flush_notes(&noting, flush, interval));
@@ -69,8 +74,38 @@ impl Background {
         worker("enrichment", parts.engine.to_enrich()).spawn(START_PAUSE, move || {
             Ok(if enriching.enrich()? { Duration::ZERO } else { until_next_job(&enriching, &store, interval) })
         });
+        if let Some(changed) = parts.engine.to_reconcile() {
+            let is_watching = Arc::<AtomicBool>::default();
+            parts.engine.begin_notes();
+            worker("reading notes", changed).spawn(interval, {
+                let is_watching = Arc::clone(&is_watching);
+                move || {
+                    // One process watches, and reads them for all.
+                    if is_watching.load(Ordering::SeqCst) {
+                        reconciling.reconcile()?;
+                    }
+                    Ok(interval)
+                }
+            });
+            background.watch = watch(parts, is_watching, Arc::clone(changed));
+        }
         background
     }
+}
+
+/// Watches the notes, or waits until no other process does.
+fn watch(parts: &Parts, is_watching: Arc<AtomicBool>, changed: Arc<Bell>) -> Option<FolderWatch> {
+    let engine = Arc::clone(&parts.engine);
+    let report = move |watched| match watched {
+        Watched::Changed => {
+            is_watching.store(true, Ordering::SeqCst);
+            changed.ring();
+        }
+        Watched::ByAnother => engine.notes_kept_by_another(),
+    };
+    let vault = &parts.vault;
+    let watch = FolderWatch::start(vault.folder.clone(), vault.watch_lock.clone(), report);
+    watch.inspect_err(|error| tracing::warn!(%error, "notes that people change are not seen by this process")).ok()
 }
 
 fn flush_notes(engine: &Engine, linger: Duration, interval: Duration) -> Result<Duration> {

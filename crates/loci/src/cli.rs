@@ -32,6 +32,8 @@ pub struct Common {
     data: Option<String>,
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help = settings::CONFIG_MEANING)]
     config: Option<String>,
+    #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath, help = settings::VAULT.help())]
+    vault: Option<String>,
     #[arg(long, global = true, value_name = "LEVEL", help = settings::LOG.help())]
     log: Option<String>,
     #[arg(long, global = true, value_name = "MODE", help = settings::SEARCH.help())]
@@ -88,6 +90,9 @@ pub enum Command {
         #[arg(long, value_name = "NAME")]
         project: Option<String>,
     },
+    /// Look after the folder of notes
+    #[command(subcommand)]
+    Vault(Vault),
     /// Manage the tokens of the HTTP server
     #[command(subcommand)]
     Token(Token),
@@ -234,6 +239,23 @@ pub struct Audit {
 }
 
 #[derive(Subcommand)]
+pub enum Vault {
+    /// Say where the notes are, how many there are, and how their index stands
+    Status,
+    /// List what is wrong with the notes, and those that are not indexed yet; reads no note, changes nothing
+    ///
+    /// Conflict copies of sync clients, broken frontmatter, two notes with one uid, files that are too large, no
+    /// text or links. Fails if there are any.
+    Check,
+    /// Bring the index up to the notes now, as `loci serve` and `loci mcp` do by themselves
+    Reconcile {
+        /// Take the notes that are not there for deleted, even if the folder is missing or another one than before
+        #[arg(long)]
+        accept_missing: bool,
+    },
+}
+
+#[derive(Subcommand)]
 pub enum Token {
     /// Make a token and print its secret, this once
     Create {
@@ -269,6 +291,17 @@ pub enum Bench {
         /// How many memories to search in
         #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
         memories: u32,
+    },
+    /// Measure a folder of notes: first indexing, a start without changes, appended notes
+    ///
+    /// Without a model. Half of the notes have frontmatter.
+    Notes {
+        /// Work in this folder, on the disk to be measured [default: a temporary one]
+        #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// How many notes
+        #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
+        notes: u32,
     },
     /// Measure many clients of many users over HTTP, and what a user's health and wipe cost
     Clients {
@@ -379,6 +412,7 @@ impl Cli {
         let flags = [
             (settings::DATA.flag, common.data.as_ref()),
             (Some(settings::CONFIG_FLAG), common.config.as_ref()),
+            (settings::VAULT.flag, common.vault.as_ref()),
             (settings::LOG.flag, common.log.as_ref()),
             (settings::SEARCH.flag, common.search.as_ref()),
             (settings::BIND.flag, serve.and_then(|serve| serve.bind.as_ref())),

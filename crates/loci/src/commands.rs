@@ -18,3 +18,4 @@ pub mod serve;
 pub mod show;
 pub mod stats;
 pub mod token;
+pub mod vault;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use directories::ProjectDirs;
-use loci_engine::{FusionWeights, Policy, RankingWeights, SearchMode};
+use loci_engine::{FusionWeights, Phase, Phases, Policy, RankingWeights, SearchMode};
 use tracing::level_filters::LevelFilter;
 
 use crate::exit::{Exit, Failure};
@@ -204,6 +204,8 @@ pub struct Settings {
     pub config_file: Found,
     /// [`DATA`].
     pub data: PathBuf,
+    /// [`VAULT`], if somebody set it.
+    pub vault: Option<PathBuf>,
     /// [`LOG`], if somebody set it.
     pub log: Option<LevelFilter>,
     /// [`SEARCH`]; words, if there is no model.
@@ -226,6 +228,8 @@ pub struct Settings {
     pub web_search_key: Option<String>,
     /// Everything else about conversations, their ranking, the cache and the audit log.
     pub policy: Policy,
+    /// [`PHASES_QUERIES`] and [`PHASES_TAGS`], and what is built in.
+    pub phases: Phases,
     /// [`AUDIT_FLUSH_SECONDS`].
     pub flush: Duration,
     /// [`MAINTENANCE_SECONDS`].
@@ -320,11 +324,14 @@ impl Values {
                 format!("is `{bind}`; give an IP address with a port, such as 127.0.0.1:7821 or [::1]:7821"),
             )
         })?;
-        let data = Path::new(self.text(&DATA).unwrap_or_default());
-        let data = std::path::absolute(data).map_err(|error| self.wrong(&DATA, format!("is no path: {error}")))?;
+        let path = |setting: &Setting| {
+            let path = self.text(setting).map(std::path::absolute).transpose();
+            path.map_err(|error| self.wrong(setting, format!("is no path: {error}")))
+        };
         Ok(Settings {
             config_file,
-            data,
+            data: path(&DATA)?.unwrap_or_default(),
+            vault: path(&VAULT)?,
             log: self.text(&LOG).and_then(|level| level.parse().ok()),
             search,
             bind,
@@ -336,6 +343,7 @@ impl Values {
             web_search_url: self.text(&WEB_SEARCH_URL).unwrap_or_default().to_owned(),
             web_search_key: self.text(&WEB_SEARCH_API_KEY).map(str::to_owned),
             policy: self.policy(),
+            phases: self.phases()?,
             flush: self.seconds(&AUDIT_FLUSH_SECONDS),
             maintenance: self.seconds(&MAINTENANCE_SECONDS),
             busy_timeout: self.seconds(&BUSY_TIMEOUT_SECONDS),
@@ -408,7 +416,35 @@ impl Values {
             },
             audit_retention_seconds: DAY_SECONDS * self.whole(&AUDIT_RETENTION_DAYS),
             audit_buffer: self.whole(&AUDIT_FLUSH_ENTRIES) as usize,
+            keyed_answer_ttl_seconds: 3_600 * self.whole(&IDEMPOTENCY_HOURS),
         }
+    }
+
+    fn phases(&self) -> Result<Phases, Failure> {
+        let mut phases = Phases::default();
+        for (name, query) in self.by_name(&PHASES_QUERIES)? {
+            phases.0.entry(name).or_default().query = query.join(", ");
+        }
+        for (name, tags) in self.by_name(&PHASES_TAGS)? {
+            let phase = phases.0.entry(name.clone()).or_insert_with(|| Phase { query: name, tags: Vec::new() });
+            phase.tags = tags;
+        }
+        Ok(phases)
+    }
+
+    /// A list of `name=text`, by name. An item without a name goes on with the one before, which has a comma.
+    fn by_name(&self, setting: &Setting) -> Result<BTreeMap<String, Vec<String>>, Failure> {
+        let mut named: Vec<(String, Vec<String>)> = Vec::new();
+        for item in self.list(setting) {
+            match (item.split_once('='), named.last_mut()) {
+                (Some((name, text)), _) if !name.trim().is_empty() && !text.trim().is_empty() => {
+                    named.push((name.trim().to_owned(), vec![text.trim().to_owned()]));
+                }
+                (None, Some((_, texts))) => texts.push(item),
+                _ => return Err(self.wrong(setting, "has an item without a name or a text; give each as name=text")),
+            }
+        }
+        Ok(named.into_iter().collect())
     }
 
     fn language_model(&self) -> Result<Option<LanguageModel>, Failure> {
@@ -522,10 +558,11 @@ mod tests {
 
     #[test]
     fn the_file_sets_everything() {
-        let file = "data = \"d\"\nlog = \"debug\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
+        let file = "data = \"d\"\nvault = \"v\"\nidempotency_hours = 2\nlog = \"debug\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nbusy_timeout_seconds = 6\n\
+                    [phases]\nqueries = [\"plan=what, and why\", \"paint=how\"]\ntags = [\"plan=a,b\", \"sing=c\"]\n\
                     [conversation]\nmessage_ttl_hours = 1\nresults_max = 2\npurge_days = 3\n\
                     [cache]\nsimilarity_threshold = 0.75\nttl_seconds = 4\n\
                     [fusion]\nvector_weight = 0.5\ntext_weight = 2\n\
@@ -543,6 +580,17 @@ mod tests {
         let settings = settle(file, &[], &[]).unwrap();
         assert!(settings.rows.iter().all(|row| matches!(row.origin, Origin::File(..))));
         assert!(settings.data.is_absolute() && settings.data.ends_with("d"));
+        assert!(settings.vault.is_some_and(|vault| vault.is_absolute() && vault.ends_with("v")));
+        let phase = |name: &str| {
+            let phase = settings.phases.0.get(name).cloned().unwrap_or_default();
+            (phase.query, phase.tags.join("+"))
+        };
+        assert_eq!(phase("plan"), ("what, and why".to_owned(), "a+b".to_owned()));
+        assert_eq!((phase("paint").0.as_str(), phase("sing")), ("how", ("sing".to_owned(), "c".to_owned())));
+        assert_eq!(phase("work"), {
+            let work = Phases::default().0.remove("work").unwrap_or_default();
+            (work.query, work.tags.join("+"))
+        });
         assert_eq!(settings.log, Some(LevelFilter::DEBUG));
         assert_eq!(settings.search, SearchMode::Words);
         assert_eq!(settings.allowed_origins, ["https://a:1", "https://b:*"]);
@@ -570,6 +618,7 @@ mod tests {
         let ranking = RankingWeights { recency: 0.0, importance: 1.0, relevance: 2.5, decay_days: 7.0 };
         assert_eq!(policy.ranking, ranking);
         assert_eq!((policy.audit_retention_seconds, policy.audit_buffer), (777_600, 11));
+        assert_eq!(policy.keyed_answer_ttl_seconds, 7_200);
         assert_eq!(settings.flush, Duration::from_secs(10));
         assert_eq!(
             (settings.web_search_url.as_str(), settings.web_search_key.as_deref()),
@@ -589,9 +638,11 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_by_name_and_origin() {
-        let rows: [(&str, &[_], &str); 20] = [
+        let rows: [(&str, &[_], &str); 22] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
+            ("[phases]\nqueries = [\"what\"]\n", &[], "`phases.queries` (file "),
+            ("", &[("LOCI_PHASES_TAGS", "plan=")], "give each as name=text"),
             ("\nbind = \"nowhere\"\n", &[], "config.toml:2) is `nowhere`"),
             ("maintenance_seconds = 0\n", &[], "above zero"),
             ("maintenance_seconds = \"5\"\n", &[], "must be a whole number"),

@@ -7,9 +7,11 @@ use std::time::{Duration, SystemTime};
 use loci_core::{Caller, Clock, Embedder, Error, ModelId, Result, Store, Timestamp};
 use loci_dialects::{Context, Dialect, Reply};
 use loci_embed::{CachedEmbedder, LocalModel, NoModel};
-use loci_engine::{Engine, Policy, Weights};
+use loci_engine::{Engine, Policy, Reconciled, Weights};
 use loci_http::{ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions};
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
+use loci_tokens::BpeTokens;
+use loci_vault::{VaultFolder, is_watched};
 use serde_json::{Map, Value};
 
 use crate::exit::{Exit, Failure};
@@ -52,6 +54,40 @@ pub struct Parts {
     pub embedder: Arc<dyn Embedder>,
     /// The engine over both.
     pub engine: Arc<Engine>,
+    /// The folder of notes.
+    pub vault: Vault,
+}
+
+/// Where the notes are, and what their processes agree by.
+pub struct Vault {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Locked by whoever reads or writes the notes.
+    lock: PathBuf,
+    /// Locked by whoever watches them.
+    pub watch_lock: PathBuf,
+}
+
+impl Vault {
+    /// That of a data folder: what the settings say of their own one, else the one within.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`], if the data would lie among the notes.
+    fn of(settings: &Settings, data: &Path) -> Result<Self, Failure> {
+        let named = settings.vault.clone().filter(|_| data == settings.data);
+        let folder = named.unwrap_or_else(|| data.join("vault"));
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if real(data).starts_with(real(&folder)) {
+            let message = format!(
+                "the data folder {} lies in the folder of notes {}; keep the database out of what is synced: choose \
+                 another with --vault or --data",
+                data.display(),
+                folder.display()
+            );
+            return Err(Failure::new(Exit::Usage, message));
+        }
+        Ok(Vault { folder, lock: data.join("vault.lock"), watch_lock: data.join("vault-watch.lock") })
+    }
 }
 
 impl Parts {
@@ -83,18 +119,39 @@ impl Parts {
     /// As for [`Parts::open`].
     pub fn open_with(settings: &Settings, data: &Path, wiring: Wiring) -> Result<Self, Failure> {
         let Wiring { embedder, clock, policy, weights } = wiring;
+        let vault = Vault::of(settings, data)?;
         let store = Arc::new(open_store(settings, data)?);
         let shared: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
+        let notes = VaultFolder::new(vault.folder.clone(), vault.lock.clone(), Arc::clone(&clock));
         let mut engine = Engine::new(shared, Arc::clone(&embedder), clock, settings.search)
             .with_policy(policy)
-            .with_weights(weights);
+            .with_weights(weights)
+            .with_notes(Arc::new(notes), loci_dialects::vault::DIALECT.name)
+            .with_token_counter(Arc::new(BpeTokens))
+            .with_phases(settings.phases.clone());
         if let Some(model) = &settings.language_model {
             engine = engine.with_enricher(Arc::new(chat_model(model)?));
         }
         if let Some(key) = &settings.web_search_key {
             engine = engine.with_web_search(Arc::new(web_search(&settings.web_search_url, key)?));
         }
-        Ok(Parts { store, embedder, engine: Arc::new(engine) })
+        Ok(Parts { store, embedder, engine: Arc::new(engine), vault })
+    }
+
+    /// The same, with the notes as they are now: what people changed while no process watched them is known.
+    ///
+    /// # Errors
+    /// As for [`Parts::open`]. Notes that cannot be read are logged, and no obstacle.
+    pub fn open_current(settings: &Settings) -> Result<Self, Failure> {
+        let parts = Parts::open(settings)?;
+        if !is_watched(&parts.vault.watch_lock) {
+            match parts.engine.reconcile() {
+                Ok(Reconciled { away: None, .. }) => {}
+                Ok(Reconciled { away: Some(why), .. }) => note(format_args!("note: {why}")),
+                Err(error) => note(format_args!("note: the notes may be out of date: {error}")),
+            }
+        }
+        Ok(parts)
     }
 
     /// Calls a tool of the mememory dialect as the person at this machine.

@@ -56,6 +56,8 @@ pub static RULES: Rules = Rules {
         ("loci-search", 1),
         ("loci-embed", 1),
         ("loci-http", 1),
+        ("loci-tokens", 1),
+        ("loci-vault", 1),
         ("loci-testkit", 1),
         ("loci-store-sqlite", 2),
         ("loci-oidc", 2),

@@ -67,7 +67,7 @@ struct LinkDocument {
     /// The id of the other memory.
     #[serde(rename = "_id")]
     id: String,
-    /// `reinforces` it, or is `related_to` it.
+    /// It `reinforces` the other one, is `related_to` it, or `links_to` it in its text.
     relation: &'static str,
     /// Cosine similarity of the two.
     similarity: f64,

@@ -23,13 +23,20 @@
 //!   - flush: true                     # what is noted for later is written
 //!   - audited: {user: ann, tool: recall}   # the audit log, oldest first; of all, without either
 //!     gives: [{tool: recall, status: success, $more: true}]
+//!   - person: {write: {file: a.md, text: Tea}}   # what a person does in the folder of notes; see folder.rs
+//!   - reconcile: true                 # the index is brought up to the folder, and what is new is embedded
+//!     gives: {indexed: 1, $more: true}
+//!   - file: a.md                      # what is in a file; `absent: true` if there must be none
+//!     text: Tea
+//!   - files: [a.md]                   # all there are
 //! ```
 //!
 //! At the top, `callers: {ann: {subject: ann}, nobody: {anonymous: true}}` gives callers names: `as: ann`
 //! is that one, and `as: [ann, nobody]` takes the step once as each, with the same outcome.
 //!
 //! At the top, too, `embedder: failing` has a model that never answers, `search: vector` or `words`
-//! another way to search, `web: answering` or `failing` a web search. Arguments may hold
+//! another way to search, `web: answering` or `failing` a web search, and `notes: none` no folder of notes.
+//! Arguments may hold
 //! `{$repeat: a, times: 1048577}` for a long string, the same with an array for a long array, and
 //! `$name` or `${name}` for what an earlier step bound.
 
@@ -41,12 +48,13 @@ use loci_core::{
     AuditEntry, AuditQuery, Caller, Embedder, Error, Principal, Scope, Scopes, Space, Store, Timestamp, WebPage,
     WebSearch,
 };
-use loci_dialects::{Context, Dialect, Reply, dialect};
-use loci_engine::{Engine, SearchMode};
+use loci_dialects::{Context, Dialect, Reply, dialect, vault};
+use loci_engine::{Engine, Reconciled, SearchMode};
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::folder::{Act, Folder};
 use crate::matching::Bindings;
 
 /// 2026-01-01T00:00:00Z, when every case begins.
@@ -64,6 +72,8 @@ pub struct Case {
     #[serde(default)]
     search: SearchChoice,
     web: Option<WebChoice>,
+    #[serde(default)]
+    notes: NotesChoice,
     #[serde(default)]
     callers: BTreeMap<String, Who>,
     steps: Vec<Step>,
@@ -85,6 +95,14 @@ enum SearchChoice {
     Hybrid,
     Vector,
     Words,
+}
+
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum NotesChoice {
+    #[default]
+    Folder,
+    None,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -131,6 +149,10 @@ struct Step {
     read: Option<String>,
     absent: bool,
     complete: Option<Completion>,
+    person: Option<Act>,
+    reconcile: bool,
+    file: Option<String>,
+    files: Option<Vec<String>>,
 }
 
 /// Who takes a step.
@@ -186,6 +208,7 @@ struct Audited {
 struct World {
     engine: Engine,
     clock: Arc<FixedClock>,
+    folder: Folder,
     bindings: Bindings,
     callers: BTreeMap<String, Who>,
 }
@@ -235,7 +258,11 @@ pub fn run(path: &Path, dialect_name: &str, store: Arc<dyn Store>) -> Result<(),
     if let Some(web) = case.web {
         engine = engine.with_web_search(Arc::new(web));
     }
-    let mut world = World { engine, clock, bindings: Bindings::default(), callers: case.callers };
+    let folder = Folder::new(clock.clone());
+    if case.notes == NotesChoice::Folder {
+        engine = engine.with_notes(folder.notes(), vault::DIALECT.name);
+    }
+    let mut world = World { engine, clock, folder, bindings: Bindings::default(), callers: case.callers };
     for (index, step) in case.steps.iter().enumerate() {
         run_step(&mut world, dialect_name, step).map_err(|problem| format!("step {}: {problem}", index + 1))?;
     }
@@ -262,6 +289,19 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     if let Some(audited) = &step.audited {
         return check_audited(world, step, audited);
     }
+    if let Some(act) = &step.person {
+        return world.folder.act(act, &|value| world.bindings.fill(value));
+    }
+    if step.reconcile {
+        return reconcile(world, step);
+    }
+    if let Some(file) = &step.file {
+        return check_file(world, step, file);
+    }
+    if let Some(files) = &step.files {
+        let found = world.folder.files()?;
+        return if *files == found { Ok(()) } else { Err(format!("expected the files {files:?}, got {found:?}")) };
+    }
     let name = step.dialect.as_deref().unwrap_or(dialect_name);
     let dialect = dialect(name).ok_or_else(|| format!("there is no dialect {name}"))?;
     for (name, caller) in world.callers(step.r#as.as_ref())? {
@@ -284,10 +324,9 @@ fn ask(world: &mut World, dialect: &Dialect, step: &Step, caller: &Caller) -> Re
         let expected = step.gives.clone().unwrap_or(Value::Null);
         return world.bindings.check(&expected, &values, "gives");
     }
-    let name = step
-        .call
-        .as_deref()
-        .ok_or("does nothing: it needs call, wait, maintain, enrich, flush, audited, read or complete")?;
+    let name = step.call.as_deref().ok_or(
+        "does nothing: it needs call, read, complete, wait, maintain, enrich, flush, audited, or what a folder takes",
+    )?;
     let tool = dialect.tool(name).ok_or_else(|| format!("there is no tool {name}"))?;
     let arguments = world.bindings.fill(&Value::Object(step.with.clone()))?;
     let Value::Object(arguments) = arguments else { return Err("arguments are no object".to_owned()) };
@@ -316,6 +355,26 @@ fn ask(world: &mut World, dialect: &Dialect, step: &Step, caller: &Caller) -> Re
             }
             has(&world.bindings, &failure.says, &error.message)
         }
+    }
+}
+
+fn reconcile(world: &mut World, step: &Step) -> Result<(), String> {
+    let reconciled = world.engine.reconcile().map_err(|error| error.message)?;
+    while world.engine.embed_pending().map_err(|error| error.message)? > 0 {}
+    let Reconciled { indexed, moved, removed, unchanged, away } = reconciled;
+    let shown = json!({
+        "indexed": indexed, "moved": moved, "removed": removed, "unchanged": unchanged, "away": away.is_some(),
+    });
+    step.gives.as_ref().map_or(Ok(()), |expected| world.bindings.check(expected, &shown, "gives"))
+}
+
+fn check_file(world: &World, step: &Step, file: &str) -> Result<(), String> {
+    let file = world.bindings.fill_text(file)?;
+    match (world.folder.text(&file)?, step.absent) {
+        (None, true) => Ok(()),
+        (None, false) => Err(format!("there is no {file}, but {:?}", world.folder.files()?)),
+        (Some(text), true) => Err(format!("{file} should not exist, but holds {text:?}")),
+        (Some(text), false) => check_text(&world.bindings, step, &text),
     }
 }
 
@@ -383,8 +442,11 @@ fn check_text(bindings: &Bindings, step: &Step, text: &str) -> Result<(), String
             return Err(format!("expected the text\n{expected}\ngot\n{text}"));
         }
     }
-    if let Some(part) = step.text_lacks.iter().find(|part| text.contains(part.as_str())) {
-        return Err(format!("the text should not have {part:?}:\n{text}"));
+    for part in &step.text_lacks {
+        let part = bindings.fill_text(part)?;
+        if text.contains(&part) {
+            return Err(format!("the text should not have {part:?}:\n{text}"));
+        }
     }
     has(bindings, &step.text_has, text)
 }

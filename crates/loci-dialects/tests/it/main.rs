@@ -4,5 +4,6 @@
 
 mod case;
 mod cases;
+mod folder;
 mod matching;
 mod schemas;

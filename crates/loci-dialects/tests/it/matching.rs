@@ -1,7 +1,8 @@
 //! Expected values with holes.
 //!
 //! `$name` binds what it meets the first time and must meet the same again; `$_` takes anything;
-//! `{$near: 0.5}` takes a number within 0.005; `$more: true` in an object allows further keys.
+//! `{$near: 0.5}` takes a number within 0.005, `{$count: 5}` an array of five; `$more: true` in an object
+//! allows further keys.
 
 use std::collections::HashMap;
 
@@ -30,6 +31,9 @@ impl Bindings {
                 } else {
                     Err(format!("{place}: {found} is not near {wanted}"))
                 }
+            }
+            (Value::Object(count), Value::Array(found)) if count.contains_key("$count") => {
+                same(&count["$count"], &found.len().into(), &format!("the length of {place}"))
             }
             (Value::Object(expected), Value::Object(found)) => {
                 for (key, expected) in expected.iter().filter(|(key, _)| *key != "$more") {
@@ -114,6 +118,7 @@ fn a_difference_is_found() {
         (serde_json::json!(["$x", "$x"]), serde_json::json!([1, 2])),
         (serde_json::json!([1]), serde_json::json!([1, 1])),
         (serde_json::json!({"$near": 0.5}), serde_json::json!(0.6)),
+        (serde_json::json!({"$count": 1}), serde_json::json!([1, 1])),
     ];
     for (expected, found) in rows {
         assert!(Bindings::default().check(&expected, &found, "value").is_err(), "{expected} took {found}");

@@ -65,7 +65,8 @@ impl Engine {
         Ok(Bootstrap { markdown, memories, tokens })
     }
 
-    fn bootstrap_memories(&self, caller: &Caller, collections: CollectionFilter) -> Result<Vec<Memory>> {
+    /// Oldest first.
+    pub(crate) fn bootstrap_memories(&self, caller: &Caller, collections: CollectionFilter) -> Result<Vec<Memory>> {
         let mut filter = self.filter(caller, collections);
         filter.delivery = Some(Delivery::Bootstrap);
         filter.superseded = loci_core::Superseded::Hide;
@@ -79,7 +80,7 @@ impl Engine {
                 break;
             }
         }
-        // Oldest first: a document that grows at its end stays readable.
+        // A document that grows at its end stays readable.
         memories.sort_by(|a, b| a.created_at.cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
         Ok(memories)
     }
@@ -104,8 +105,12 @@ fn write_part(markdown: &mut String, title: &str, memories: &[Memory]) {
         markdown.push_str(&format!("## {heading}\n\n"));
         for memory in group {
             // Lines after the first are indented, so that a text of several lines stays one item.
-            let text = memory.content.trim_end().replace('\n', "\n  ");
-            markdown.push_str(&format!("- {text}\n"));
+            let text = memory.content.trim_end();
+            let item = match &memory.title {
+                Some(title) if title != text => format!("**{title}**\n\n{text}"),
+                _ => text.to_owned(),
+            };
+            markdown.push_str(&format!("- {}\n", item.replace('\n', "\n  ")));
         }
         markdown.push('\n');
     }

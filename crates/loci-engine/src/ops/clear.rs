@@ -14,7 +14,7 @@ const PASSES_MAX: usize = 100;
 impl Engine {
     /// Removes for good the caller's own memories in these collections that came in through the tool set
     /// which it calls through, those that are kept apart too, but for what is written meanwhile; returns how
-    /// many. Durable when it returns.
+    /// many. Notes are [forgotten](Engine::forget_softly), and their files stay. Durable when it returns.
     ///
     /// # Errors
     /// `forbidden` without the scope `write`; `conflict` if they keep changing meanwhile, `unavailable` if the store cannot be written: what was
@@ -29,7 +29,7 @@ impl Engine {
             tiers: vec![Tier::LongTerm, Tier::Apart],
             ..self.filter(caller, collections)
         };
-        let mut removed = 0;
+        let mut removed = self.forget_notes(caller, &filter, None)?;
         for _ in 1..PASSES_MAX {
             let (passed, conflict) = self.clear_once(caller, &filter)?;
             removed += passed;

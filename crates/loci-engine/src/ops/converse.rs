@@ -9,7 +9,7 @@ use crate::ops::remember::distinct;
 use crate::{Engine, SearchMode, check};
 
 /// The conversation that is filed in no collection.
-const GLOBAL: &str = "global";
+pub(crate) const GLOBAL: &str = "global";
 /// What a message weighs, and the long-term memory made from it until it is judged or repeated.
 pub(crate) const INITIAL_WEIGHT: f64 = 0.5;
 /// Characters up to which nothing worth a long-term memory is expected in what a person says.
@@ -170,8 +170,9 @@ impl Engine {
             let (messages, passages) = (said.len(), passages);
             return Some(format!("the {messages} messages ({passages} passages) are being embedded in the background"));
         }
-        let texts =
-            said.iter().flat_map(|said| said.passages.iter().map(|passage| (said.memory.content.as_str(), passage)));
+        let texts = said
+            .iter()
+            .flat_map(|said| said.passages.iter().map(|passage| (None, said.memory.content.as_str(), passage)));
         match self.passage_vectors(texts) {
             Ok(vectors) => {
                 let passages = said.iter_mut().flat_map(|said| &mut said.passages);

@@ -22,16 +22,16 @@ pub struct Discard {
 
 impl Engine {
     /// Softly deletes memories that belong to the caller, messages and what is kept for good, but for what
-    /// is kept apart; returns how many. Whoever merely claims a name has what came in through the same tool
+    /// is kept apart; returns how many. Notes are [forgotten](Engine::forget_softly), and their files stay. Whoever merely claims a name has what came in through the same tool
     /// set. With a message goes the long-term memory that was made from it while that awaits enrichment.
     ///
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope
     /// `write` or to an anonymous caller; `unavailable` if the store cannot be written: what was
-    /// deleted until then stays deleted.
+    /// deleted until then stays deleted; for notes as for `forget_softly`.
     pub fn discard(&self, caller: &Caller, which: &Discard) -> Result<usize> {
         let filter = self.discarded(caller, which)?;
-        let mut discarded = 0;
+        let mut discarded = self.forget_notes(caller, &filter, which.id.as_ref())?;
         loop {
             let deleted = self.store.soft_delete(&filter, which.id.as_ref(), self.now(), DISCARD_BATCH_MAX)?;
             discarded += deleted;

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
 use loci_core::{
-    Batch, Change, Enrichment, EnrichmentStatus, Error, ErrorCode, Expect, Filter, Job, JobOutcome, Link, Memory,
-    MemoryId, OwnerFilter, Passage, QueryVector, Reader, Relation, Result, Superseded, Tier, Vector, limits,
+    Batch, Change, Enrichment, EnrichmentStatus, Error, ErrorCode, Expect, Filter, Forgotten, Job, JobOutcome, Link,
+    Memory, MemoryId, OwnerFilter, Passage, QueryVector, Reader, Relation, Result, Superseded, Tier, Vector, limits,
 };
 use loci_search::analysis::term_counts;
 use uuid::Uuid;
@@ -208,7 +208,7 @@ impl Engine {
         let model = self.embedder.model();
         let stored = self.store.vectors(&memory.space, &memory.id, model)?;
         if stored.len() != passages.len() {
-            let embedded = self.embed(&memory.content, &mut passages[..compared]);
+            let embedded = self.embed(memory.title.as_deref(), &memory.content, &mut passages[..compared]);
             return embedded.map_err(|error| match self.embedder.embed(&["Is the model there?"]) {
                 Ok(_) => Error::internal(error.message),
                 Err(away) => Error::unavailable(away.message),
@@ -279,6 +279,7 @@ impl Engine {
             tiers: vec![Tier::LongTerm],
             created_until: Some(memory.created_at),
             superseded: Superseded::Hide,
+            forgotten: Forgotten::Hide,
             ..Filter::of(memory.space.clone(), reader, self.now())
         };
         let mut near = self.nearest(&filter, vectors, NEIGHBOURS_MAX)?;

@@ -5,12 +5,17 @@ use loci_core::{Batch, Caller, Change, MemoryId, Result};
 use crate::Engine;
 
 impl Engine {
-    /// Removes a memory for good; durable when it returns.
+    /// Removes a memory for good; a note is [forgotten](Engine::forget_softly), and its file stays. Durable when
+    /// it returns.
     ///
     /// # Errors
     /// `not_found` if there is none that the caller may read, `forbidden` if it may only read it,
-    /// `unavailable` if the store cannot be written.
+    /// `unavailable` if the store cannot be written; for a note as for `forget_softly`.
     pub fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<()> {
+        if self.is_note(&caller.space, id)? {
+            self.writable(caller, id)?;
+            return self.forget_softly(caller, id).map(drop);
+        }
         self.locks.change(id, || {
             let memory = self.writable(caller, id)?;
             let change = Change::Delete { id: id.clone(), revision: memory.revision };

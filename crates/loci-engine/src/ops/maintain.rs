@@ -144,7 +144,7 @@ impl Engine {
             }
             let step = group.iter().flat_map(|text| {
                 let passages = text.passages.iter().filter(|passage| passage.vector.is_none());
-                passages.map(|passage| (text.memory.content.as_str(), passage))
+                passages.map(|passage| (text.memory.title.as_deref(), text.memory.content.as_str(), passage))
             });
             let vectors = self.passage_vectors(step.take(EMBED_STEP))?;
             let passages = group.iter_mut().flat_map(|text| &mut text.passages);

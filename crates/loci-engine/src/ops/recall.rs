@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::vec;
 
 use loci_core::{
-    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Error, ErrorCode, Filter, MARKS_MAX,
-    Memory, MemoryId, QueryVector, Result, Superseded, Tier, Timestamp, limits,
+    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Error, ErrorCode, Filter, Forgotten,
+    MARKS_MAX, Memory, MemoryId, QueryVector, Result, Superseded, Tier, Timestamp, limits,
 };
 use loci_search::dates;
 use loci_search::document::TIME;
@@ -126,6 +127,48 @@ pub struct Recalled {
     pub degraded: Option<String>,
 }
 
+/// What a search goes on from that is answered page by page.
+pub(crate) struct Paging<'a> {
+    /// How many results the pages before had.
+    pub(crate) returned: usize,
+    /// Whether a memory was one of them.
+    pub(crate) is_returned: &'a dyn Fn(&MemoryId) -> bool,
+    /// [`Ranking::is_quoted`] of the first page; none, if this is it.
+    pub(crate) is_quoted: Option<bool>,
+    /// What to do with forgotten memories.
+    pub(crate) forgotten: Forgotten,
+}
+
+/// What a search found, before it is read.
+pub(crate) struct Ranking {
+    /// What passed.
+    filter: Filter,
+    /// With score and reasons, best first.
+    ranked: vec::IntoIter<(f64, Signals, MemoryId)>,
+    /// Returns that the store does not know of yet.
+    unwritten: HashMap<MemoryId, Access>,
+    /// Whether all of it holds what the query quotes, word for word.
+    pub(crate) is_quoted: bool,
+    /// Why the search was less than it should be.
+    pub(crate) notices: Vec<String>,
+}
+
+impl Ranking {
+    /// Whether all of it was read.
+    pub(crate) fn is_read(&self) -> bool {
+        self.ranked.as_slice().is_empty()
+    }
+}
+
+/// What holds a quotation.
+struct Quoting {
+    candidates: Candidates,
+    /// Those of the candidates that hold it word for word.
+    holders: HashSet<MemoryId>,
+    /// Whether there may be more of them that were not looked at.
+    is_cut: bool,
+}
+
 /// A candidate with its score.
 type Ranked<'a> = (f64, Signals, &'a Candidate);
 
@@ -166,6 +209,38 @@ impl Engine {
     /// results together exceed [`limits::REPLY_CONTENT_BYTES_MAX`]; `unavailable` if the store
     /// cannot be read. A model that does not answer degrades the search, it does not fail it.
     pub fn recall(&self, caller: &Caller, request: &Recall<'_>) -> Result<Recalled> {
+        let limit = request.limit.clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
+        let mut ranking = self.rank(caller, request, limit, None)?;
+        let mut hits: Vec<Hit> = Vec::with_capacity(limit);
+        let mut bytes = 0;
+        while hits.len() < limit && !ranking.is_read() {
+            let next = self.next_hits(&mut ranking, limit - hits.len())?;
+            bytes += next.iter().map(|hit| hit.memory.text_bytes()).sum::<usize>();
+            hits.extend(next);
+            reply_size(bytes)?;
+        }
+        if request.counts_access {
+            for hit in &mut hits {
+                hit.memory.access.count = hit.signals.access_count;
+                self.count_access(&caller.space, &hit.memory.id);
+            }
+        }
+        let notices = ranking.notices;
+        Ok(Recalled { hits, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
+    }
+
+    /// Candidates for so many results in the caller's ranking, without the results of the pages before. Where
+    /// there are pages, the score is the same on each, and ties go by id alone.
+    ///
+    /// # Errors
+    /// As for [`recall`](Engine::recall).
+    pub(crate) fn rank(
+        &self,
+        caller: &Caller,
+        request: &Recall<'_>,
+        limit: usize,
+        paging: Option<&Paging<'_>>,
+    ) -> Result<Ranking> {
         check::query("query", request.query)?;
         let mut filter = self.filter(caller, request.collections.clone());
         filter.tiers.clone_from(&request.tiers);
@@ -173,23 +248,37 @@ impl Engine {
         check::tags("tags", &request.tags)?;
         filter.tags.clone_from(&request.tags);
         filter.superseded = Superseded::Hide;
+        filter.forgotten = paging.map_or(filter.forgotten, |paging| paging.forgotten);
 
         let (vector, problem) = self.query_vector(request.query)?;
         let mut notices: Vec<String> = problem.into_iter().collect();
         let query = Query::parse(request.query, dates::day(filter.live_at.microseconds()));
         let marks = Marks::of(&query);
-        let limit = request.limit.clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
+        // What was returned may be the best again.
+        let wanted = candidates_for(limit) + paging.map_or(0, |paging| paging.returned);
         let find = |required: &[String], wanted| self.find(&filter, &query, &marks, required, vector.as_ref(), wanted);
-        let quoting = if self.weights.phrases { self.quoting(&filter, &query, limit, &find)? } else { None };
-        let (candidates, quoting) = match quoting {
-            Some((candidates, holders)) if !holders.is_empty() => (candidates, Some(holders)),
-            quoting => {
-                if quoting.is_some() {
+        let quotes = self.weights.phrases && query.quotes();
+        // Who goes on stays with what the first page showed.
+        let was_quoted = paging.and_then(|paging| paging.is_quoted);
+        let quoting = if quotes && was_quoted != Some(false) {
+            Some(self.quoting(&filter, &query, limit, paging, &find)?)
+        } else {
+            None
+        };
+        let (candidates, holders) = match quoting {
+            Some(quoting) if !quoting.holders.is_empty() || was_quoted == Some(true) => {
+                if quoting.is_cut && paging.is_some() {
+                    notices.push("not all texts with the words of the quotation were looked through".to_owned());
+                }
+                (quoting.candidates, Some(quoting.holders))
+            }
+            _ => {
+                if quotes {
                     let phrases = query.phrases.iter().map(|phrase| format!("\u{201c}{}\u{201d}", phrase.text()));
                     let phrases = phrases.collect::<Vec<_>>().join(" and ");
                     notices.push(format!("no text was found that holds {phrases} word for word; these come near"));
                 }
-                (find(&[], candidates_for(limit))?, None)
+                (find(&[], wanted)?, None)
             }
         };
         if vector.is_some() && candidates.passages_without_vector > 0 {
@@ -202,24 +291,34 @@ impl Engine {
         let unwritten = self.unwritten_accesses(&caller.space, candidates.hits.iter().map(|candidate| &candidate.id));
         let accesses =
             if request.counts_access { self.accesses(caller, &candidates.hits, &unwritten)? } else { Vec::new() };
-        let fused = self.fused(&candidates, &query, &marks, candidates_for(limit));
+        // A scale that begins at the last candidate would be another one on every page.
+        let depth = if paging.is_some() { usize::MAX } else { wanted };
+        let fused = self.fused(&candidates, &query, &marks, depth);
         let mut ranked = ranked(&candidates.hits, &fused, &accesses, filter.live_at, request.ranking);
-        if let Some(holders) = quoting {
+        if let Some(holders) = &holders {
             ranked.retain(|(_, _, candidate)| holders.contains(&candidate.id));
         }
-        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| among_equals(a.2, b.2)));
-        drop_pairs(&mut ranked);
+        let ranked = in_order(ranked, paging);
+        Ok(Ranking { filter, ranked: ranked.into_iter(), unwritten, is_quoted: holders.is_some(), notices })
+    }
 
-        let mut hits = self.hits(&filter, ranked, limit)?;
-        for hit in &mut hits {
-            let unwritten = unwritten.get(&hit.memory.id).copied().unwrap_or_default();
-            hit.memory.access = hit.memory.access.plus(unwritten);
-            if request.counts_access {
-                hit.memory.access.count = hit.signals.access_count;
-                self.count_access(&caller.space, &hit.memory.id);
+    /// At most that many of the next results, and fewer than there are left: another process may have removed or
+    /// changed some since they were found, and they are read a few at a time.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub(crate) fn next_hits(&self, ranking: &mut Ranking, limit: usize) -> Result<Vec<Hit>> {
+        let next: Vec<_> = ranking.ranked.by_ref().take(limit.min(HITS_READ)).collect();
+        let ids: Vec<MemoryId> = next.iter().map(|(_, _, id)| id.clone()).collect();
+        let mut memories = self.store.get_all(&ranking.filter, &ids)?.into_iter().peekable();
+        let mut hits = Vec::with_capacity(next.len());
+        for (score, signals, id) in next {
+            if let Some(mut memory) = memories.next_if(|memory| memory.id == id) {
+                memory.access = memory.access.plus(ranking.unwritten.get(&id).copied().unwrap_or_default());
+                hits.push(Hit { memory, score, signals });
             }
         }
-        Ok(Recalled { hits, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
+        Ok(hits)
     }
 
     /// Candidates whose passages hold the required terms.
@@ -243,28 +342,29 @@ impl Engine {
         })
     }
 
-    /// If the query quotes something: candidates, and the ids of those that hold it word for word. The
-    /// index knows who has all words of a quotation; in which order, only the text does.
+    /// Candidates for what the query quotes, and the ids of those that hold it word for word and were not
+    /// returned before. The index knows who has all words of a quotation; in which order, only the text does.
     fn quoting(
         &self,
         filter: &Filter,
         query: &Query,
         limit: usize,
+        paging: Option<&Paging<'_>>,
         find: &dyn Fn(&[String], usize) -> Result<Candidates>,
-    ) -> Result<Option<(Candidates, HashSet<MemoryId>)>> {
-        if !query.quotes() {
-            return Ok(None);
-        }
+    ) -> Result<Quoting> {
         let required = query.required();
         let (mut looked_at, mut holders, mut bytes) = (HashSet::new(), HashSet::new(), 0);
-        let mut wanted = candidates_for(limit);
+        let returned = paging.map_or(0, |paging| paging.returned);
+        let is_returned = |id: &MemoryId| paging.is_some_and(|paging| (paging.is_returned)(id));
+        let wanted_max = QUOTING_CANDIDATES_MAX + returned;
+        let mut wanted = candidates_for(limit) + returned;
         loop {
             let mut candidates = find(&required, wanted)?;
             candidates
                 .hits
                 .sort_by(|left, right| right.bm25.total_cmp(&left.bm25).then_with(|| left.id.cmp(&right.id)));
-            let new = candidates.hits.iter().map(|candidate| &candidate.id).filter(|id| !looked_at.contains(*id));
-            let new: Vec<MemoryId> = new.cloned().collect();
+            let new = candidates.hits.iter().map(|candidate| &candidate.id);
+            let new: Vec<MemoryId> = new.filter(|id| !looked_at.contains(*id) && !is_returned(id)).cloned().collect();
             for ids in new.chunks(QUOTING_READ) {
                 if bytes < QUOTING_BYTES_MAX {
                     for memory in self.store.get_all(filter, ids)? {
@@ -279,13 +379,13 @@ impl Engine {
             let origins = candidates.hits.iter().filter(|candidate| holders.contains(&candidate.id));
             let origins: HashSet<_> =
                 origins.map(|candidate| candidate.source.as_ref().unwrap_or(&candidate.id)).collect();
-            let is_end =
-                candidates.hits.len() < wanted || wanted >= QUOTING_CANDIDATES_MAX || bytes >= QUOTING_BYTES_MAX;
-            if is_end || origins.len() >= limit {
-                return Ok(Some((candidates, holders)));
+            let is_enough = origins.len() >= limit;
+            let is_cut = bytes >= QUOTING_BYTES_MAX || candidates.hits.len() >= wanted && wanted >= wanted_max;
+            if is_enough || is_cut || candidates.hits.len() < wanted {
+                return Ok(Quoting { candidates, holders, is_cut: is_cut && !is_enough });
             }
             looked_at.extend(new);
-            wanted = (wanted * 4).min(QUOTING_CANDIDATES_MAX);
+            wanted = (wanted * 4).min(wanted_max);
         }
     }
 
@@ -325,27 +425,6 @@ impl Engine {
         let written = self.store.accesses(&caller.space, &ids)?;
         let unwritten = ids.iter().map(|id| unwritten.get(id).map_or(0, |access| access.count));
         Ok(written.into_iter().zip(unwritten).map(|(written, unwritten)| written + unwritten).collect())
-    }
-
-    /// The first `limit` of the ranked candidates as memories. Another process may have removed or
-    /// changed some since the candidates were found; the next ones take their place.
-    fn hits(&self, filter: &Filter, ranked: Vec<Ranked<'_>>, limit: usize) -> Result<Vec<Hit>> {
-        let mut hits: Vec<Hit> = Vec::with_capacity(limit);
-        let mut ranked = ranked.into_iter().peekable();
-        let mut bytes = 0;
-        while hits.len() < limit && ranked.peek().is_some() {
-            let next: Vec<_> = ranked.by_ref().take((limit - hits.len()).min(HITS_READ)).collect();
-            let ids: Vec<MemoryId> = next.iter().map(|(_, _, candidate)| candidate.id.clone()).collect();
-            let mut memories = self.store.get_all(filter, &ids)?.into_iter().peekable();
-            for (score, signals, candidate) in next {
-                if let Some(memory) = memories.next_if(|memory| memory.id == candidate.id) {
-                    bytes += memory.text_bytes();
-                    hits.push(Hit { memory, score, signals });
-                }
-            }
-            reply_size(bytes)?;
-        }
-        Ok(hits)
     }
 
     /// The query's vector; none, with the reason, if the search has to do without.
@@ -424,9 +503,24 @@ fn among_equals(left: &Candidate, right: &Candidate) -> Ordering {
     left.source.is_none().cmp(&right.source.is_none()).then_with(|| left.id.cmp(&right.id))
 }
 
-/// Drops every candidate that a better one was made from, or that was made from a better one.
-fn drop_pairs(ranked: &mut Vec<Ranked<'_>>) {
+/// Best first, without what was returned before and what pairs with it, and without the lesser one of each pair:
+/// a memory and what was made from it.
+fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> Vec<(f64, Signals, MemoryId)> {
     let (mut ids, mut sources) = (HashSet::new(), HashSet::new());
+    if let Some(paging) = paging {
+        let is_new = |(_, _, candidate): &Ranked<'_>| {
+            let mut origins = std::iter::once(&candidate.id).chain(&candidate.source);
+            !origins.any(|id| (paging.is_returned)(id))
+        };
+        let (new, returned): (Vec<_>, Vec<_>) = ranked.into_iter().partition(is_new);
+        for (_, _, candidate) in returned {
+            ids.insert(&candidate.id);
+            sources.extend(&candidate.source);
+        }
+        ranked = new;
+    }
+    let among_equals = if paging.is_some() { by_id } else { among_equals };
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| among_equals(a.2, b.2)));
     ranked.retain(|(_, _, candidate)| {
         let is_single =
             !sources.contains(&candidate.id) && candidate.source.as_ref().is_none_or(|id| !ids.contains(id));
@@ -436,6 +530,11 @@ fn drop_pairs(ranked: &mut Vec<Ranked<'_>>) {
         }
         is_single
     });
+    ranked.into_iter().map(|(score, signals, candidate)| (score, signals, candidate.id.clone())).collect()
+}
+
+fn by_id(left: &Candidate, right: &Candidate) -> Ordering {
+    left.id.cmp(&right.id)
 }
 
 /// Refuses a reply that no client could take.

@@ -137,7 +137,7 @@ impl Engine {
         let similar = request.similar.take();
         let memory = new_memory(caller, request, self.now());
         let mut passages = Engine::passages(&memory.content, &memory.metadata(), memory.updated_at);
-        let (embedding, vectors) = self.embed_at_once(&memory.content, &mut passages);
+        let (embedding, vectors) = self.embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
         // What a caller may not search, it may not fish for by storing something similar.
         let query = similar.filter(|_| caller.principal.scopes.allow(Scope::Read));
         let similar = match query {
@@ -181,7 +181,12 @@ impl Engine {
 
     /// Embeds what can be embedded before the acknowledgement. A model that does not answer never
     /// costs the memory: it is stored with its words, and the reply says so.
-    pub(crate) fn embed_at_once(&self, content: &str, passages: &mut [Passage]) -> (Embedding, Vec<QueryVector>) {
+    pub(crate) fn embed_at_once(
+        &self,
+        title: Option<&str>,
+        content: &str,
+        passages: &mut [Passage],
+    ) -> (Embedding, Vec<QueryVector>) {
         if self.search_mode == SearchMode::Words {
             return (Embedding::Done, Vec::new());
         }
@@ -189,7 +194,7 @@ impl Engine {
             let reason = format!("it is long ({} passages) and is being embedded in the background", passages.len());
             return (Embedding::Pending(reason), Vec::new());
         }
-        match self.embed(content, passages) {
+        match self.embed(title, content, passages) {
             Ok(vectors) => (Embedding::Done, vectors),
             Err(error) => {
                 tracing::warn!(%error, "a memory is stored without its embedding");

@@ -22,7 +22,7 @@ impl Engine {
         let mut passages = Engine::passages(&new.content, &new.metadata(), new.updated_at);
         // Before the model is asked, which takes longer.
         self.replaced(caller, &new)?;
-        let (embedding, _) = self.embed_at_once(&new.content, &mut passages);
+        let (embedding, _) = self.embed_at_once(None, &new.content, &mut passages);
         let memory = self.locks.change(id, || {
             let (memory, expect) = match self.replaced(caller, &new)? {
                 None => (new.clone(), Expect::Absent),
@@ -57,8 +57,9 @@ impl Engine {
         if !caller.reader().may_read(&old) || !caller.may_write(&old) {
             return Err(Error::not_found(format!("there is no memory with the id {} that is yours", new.id)));
         }
-        if (&old.kind, old.tier) != (&new.kind, new.tier) {
-            let message = format!("the id {} is of a memory that is no {}; leave `id` out", new.id, new.kind);
+        if (&old.kind, old.tier) != (&new.kind, new.tier) || self.is_note(&new.space, &new.id)? {
+            let message =
+                format!("the id {} is of a memory that is no {}, or of a note; leave `id` out", new.id, new.kind);
             return Err(Error::new(ErrorCode::Conflict, message));
         }
         Ok(Some(old))

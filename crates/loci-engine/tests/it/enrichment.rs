@@ -145,7 +145,7 @@ fn a_repetition_reinforces_and_a_relative_is_linked() {
         assert!((similarity - cosine).abs() < 0.01, "{similarity}");
         let (weight, revision) = match relation {
             Relation::Reinforces => (before.weight + (1.0 - before.weight) * 0.2, before.revision + 1),
-            Relation::RelatedTo => (before.weight, before.revision),
+            Relation::RelatedTo | Relation::LinksTo => (before.weight, before.revision),
         };
         assert_eq!(shop.get(&known), Memory { weight, revision, ..before });
     }

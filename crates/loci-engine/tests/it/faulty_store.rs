@@ -4,8 +4,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
-    DecisionStore, FailedJob, Filter, Job, JobCounts, JobStore, Memory, MemoryId, ModelId, Page, QueryVector, Result,
-    Space, Store, StoreSize, Sweep, Tally, Timestamp, Touch, Vector, Wiped,
+    DecisionStore, FailedJob, Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId,
+    ModelId, NoteFile, NoteStore, Page, QueryVector, Result, Space, Store, StoreSize, Sweep, Tally, Timestamp, Touch,
+    Vector, Wiped,
 };
 use loci_testkit::NaiveStore;
 
@@ -61,6 +62,7 @@ impl Store for FaultyStore {
         lease(name: &str, holder: &str, now: Timestamp, until: Timestamp) -> bool;
         needs_sweep(sweep: &Sweep) -> bool;
         sweep(sweep: &Sweep, limit: usize) -> usize;
+        secret() -> [u8; 32];
         version() -> u64;
         size() -> StoreSize;
     }
@@ -101,5 +103,27 @@ impl JobStore for FaultyStore {
         next_job_at() -> Option<Timestamp>;
         job_counts() -> JobCounts;
         failed_jobs(limit: usize) -> Vec<FailedJob>;
+    }
+}
+
+impl IdempotencyStore for FaultyStore {
+    behind_the_hook! {
+        keyed_answer(
+            space: &Space,
+            owner: Option<&str>,
+            operation: &str,
+            key: &str,
+            now: Timestamp
+        ) -> Option<KeyedAnswer>;
+    }
+}
+
+impl NoteStore for FaultyStore {
+    behind_the_hook! {
+        note_files(space: &Space) -> Vec<NoteFile>;
+        note_file_of(space: &Space, memory: &MemoryId) -> Option<NoteFile>;
+        notes_among(filter: &Filter, limit: usize) -> Vec<MemoryId>;
+        note_folder(space: &Space) -> Option<String>;
+        commit_rebuildable(batch: Batch) -> ();
     }
 }

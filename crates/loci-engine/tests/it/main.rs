@@ -5,15 +5,22 @@
 
 mod answers;
 mod audit;
+mod bundles;
 mod conversations;
 mod enrichment;
 mod faulty_store;
 mod imports;
 mod maintenance;
+mod note_folder;
+mod noting;
+mod once;
 mod ownership;
+mod pages;
 mod quoting;
 mod recalls;
+mod reconciling;
 mod users;
+mod vault_files;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -58,6 +58,7 @@ pub(crate) struct StoredMemory<'a> {
     /// The row of the memory with that id, if there is one.
     pub(crate) replaces: Option<i64>,
     pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) is_forgotten: bool,
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
     pub(crate) tier: Tier,
@@ -100,6 +101,7 @@ struct Traits {
     visibility: Visibility,
     delivery: Delivery,
     tier: Tier,
+    is_forgotten: bool,
     /// The end of time, if never.
     expires_at: Timestamp,
 }
@@ -158,6 +160,7 @@ impl Index {
             visibility: memory.visibility,
             delivery: memory.delivery,
             tier: memory.tier,
+            is_forgotten: memory.is_forgotten,
             expires_at: memory.expires_at.unwrap_or(END_OF_TIME),
         };
         if memory.expires_at.is_some() {

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use loci_core::{CollectionFilter, Delivery, Filter, OwnerFilter, Tier, Timestamp, Visibility};
+use loci_core::{CollectionFilter, Delivery, Filter, Forgotten, OwnerFilter, Tier, Timestamp, Visibility};
 
 use super::names::{Name, Names};
 use super::{END_OF_TIME, Record, Traits};
@@ -27,6 +27,7 @@ pub(super) struct Selection {
     sections: Option<Vec<Name>>,
     tags: Vec<Name>,
     delivery: Option<Delivery>,
+    hides_forgotten: bool,
 }
 
 /// The filter on owners.
@@ -89,10 +90,16 @@ impl Selection {
             sections: (!filter.sections.is_empty()).then_some(sections),
             tags: filter.tags.iter().map(|tag| names.find(tag)).collect::<Option<_>>()?,
             delivery: filter.delivery,
+            hides_forgotten: filter.forgotten == Forgotten::Hide,
         })
     }
 
-    /// Whether the caller may know of it at all: that much is asked of a successor, too.
+    /// Whether it hides what it replaces from the caller, whatever else the filter asks for.
+    pub(super) fn is_live_successor(&self, memory: &Traits, moment: Timestamp) -> bool {
+        !memory.is_forgotten && self.is_live_and_readable(memory, moment)
+    }
+
+    /// Whether the caller may know of it at all.
     pub(super) fn is_live_and_readable(&self, memory: &Traits, moment: Timestamp) -> bool {
         memory.space == self.space
             && memory.expires_at > moment
@@ -116,6 +123,7 @@ impl Selection {
             && self.sections.as_ref().is_none_or(|sections| sections.contains(&memory.section))
             && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
             && self.tiers & bit(memory.tier) != 0
+            && !(self.hides_forgotten && memory.is_forgotten)
             && self.origin.is_none_or(|origin| memory.origin == origin)
             && match self.owners {
                 Owners::Any => true,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use loci_core::{
-    CandidateQuery, CollectionFilter, Filter, Memory, MemoryId, OwnerFilter, Place, Reader, Space, Superseded, Thread,
+    CandidateQuery, CollectionFilter, Filter, Forgotten, Memory, MemoryId, OwnerFilter, Place, Reader, Space,
+    Superseded, Thread,
 };
 use loci_testkit::Random;
 
@@ -50,6 +51,7 @@ fn stored(memory: &Memory, replaces: Option<i64>) -> StoredMemory<'_> {
         supersedes: memory.supersedes.as_ref().map(MemoryId::as_str),
         replaces,
         expires_at: memory.expires_at,
+        is_forgotten: memory.forgotten_at.is_some(),
         created_at: memory.created_at,
         updated_at: memory.updated_at,
         tier: memory.tier,
@@ -100,6 +102,7 @@ impl World {
             visibility: random.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
             supersedes: random.chance(40).then(|| MemoryId::new(random.below(IDS).to_string())),
             expires_at: random.chance(50).then(|| moment(random)),
+            forgotten_at: random.chance(25).then(|| moment(random)),
             ..Memory::new(space(random), id, "", "fact", moment(random))
         };
         self.rows.insert(row, memory.clone());
@@ -140,6 +143,7 @@ impl World {
             tags: some_names(random, 15),
             delivery: random.chance(20).then_some(Delivery::Bootstrap),
             superseded: random.pick(&[Superseded::Hide, Superseded::Hide, Superseded::Show]),
+            forgotten: random.pick(&[Forgotten::Hide, Forgotten::Show]),
             ..Filter::of(space(random), reader, Timestamp::MIN)
         }
     }

@@ -144,7 +144,9 @@ impl Index {
                 if selection.admits(memory, record) {
                     view.memories.insert(number);
                 }
-                replaced.push(memory.replaces);
+                if !memory.is_forgotten {
+                    replaced.push(memory.replaces);
+                }
             }
         }
         if filter.superseded == Superseded::Hide {
@@ -161,11 +163,11 @@ impl Index {
 
     fn is_admitted(&self, selection: &Selection, filter: &Filter, moment: Timestamp, number: u32) -> bool {
         let Some(record) = &self.records[number as usize] else { return false };
-        let is_known = |number: u32| selection.is_live_and_readable(&self.traits[number as usize], moment);
-        is_known(number)
-            && selection.admits(&self.traits[number as usize], record)
-            && (filter.superseded == Superseded::Show
-                || !self.successors(number).iter().any(|successor| is_known(*successor)))
+        let traits = |number: u32| &self.traits[number as usize];
+        let hides = |successor: &u32| selection.is_live_successor(traits(*successor), moment);
+        selection.is_live_and_readable(traits(number), moment)
+            && selection.admits(traits(number), record)
+            && (filter.superseded == Superseded::Show || !self.successors(number).iter().any(hides))
     }
 
     /// Puts a memory into the view or takes it out.

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use loci_core::{
     Access, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation, CitationKind, Delivery,
-    EnrichmentStatus, ErrorCode, Filter, JobStore, Link, Memory, MemoryId, ModelId, Page, Passage, Place, QueryVector,
-    Relation, Store, Thread, Tier, Timestamp, TokenStore, Vector, Visibility,
+    EnrichmentStatus, ErrorCode, Filter, Forgotten, JobStore, Link, Memory, MemoryId, ModelId, NoteStore, Page,
+    Passage, Place, QueryVector, Relation, Store, Thread, Tier, Timestamp, TokenStore, Vector, Visibility,
 };
-use loci_testkit::contract::{filter, memory, passage, put};
+use loci_testkit::contract::{filter, memory, passage, put, replace};
 
 use super::*;
 use crate::SqliteStore;
@@ -294,6 +294,63 @@ fn check_wipe_of_old(store: &SqliteStore) {
     let noted = store.audit(&AuditQuery { user: Some("bob".to_owned()), limit: 10, ..AuditQuery::default() }).unwrap();
     let tools: Vec<_> = noted.into_iter().map(|(_, entry)| entry.tool).collect();
     assert_eq!(tools, ["mememory 5", "memory-mcp 5", "engram 5", " 5"]);
+}
+
+/// Memories as version 4 wrote them, one with long texts before the columns that are new, and a message.
+const V4_DATA: &str = "
+    INSERT INTO memory (row, space, id, section, kind, weight, tier, delivery, origin, owner, actor, visibility, thread,
+        position, created_at, updated_at, revision, tags, attributes, citations)
+    VALUES
+        (1, 'main', 'discovery', 'fact', 'fact', 0.5, 'apart', 'on_demand', 'engram', NULL, 'ann@example.org',
+            'common', NULL, NULL, 1000000000, 1000000000, 1, '[]', '{\"repo\":\"loci\"}',
+            '[[\"file\",\"src/okapi.rs\",\"1-9\",null,\"' || printf('%.20000c', 'x') || '\"]]'),
+        (2, 'main', 'message', 'fact', 'fact', 0.5, 'short_term', 'on_demand', 'memory-mcp', 'ann', NULL,
+            'private', 'talk', 4, 1000000000, 1000000000, 1, '[]', '{}', '[]');
+    INSERT INTO content VALUES (1, 'the content of discovery'), (2, 'the content of message');
+    INSERT INTO passage VALUES ((1 << 20), 0, 9, x'01056f6b617069', NULL, NULL, NULL),
+        ((2 << 20), 0, 9, x'01056c656d7572', NULL, NULL, NULL);
+    INSERT INTO change VALUES (1, 1), (2, 2);";
+
+#[test]
+fn a_database_of_version_4_has_no_titles_and_nothing_forgotten() {
+    let (folder, database) = folder_of_version(4, V4_DATA);
+    let renewed = "UPDATE analysis SET version = ?1";
+    database.connect().unwrap().execute(renewed, [reanalysis::VERSION]).unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    the_backup(folder.path(), 4);
+    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    let mut discovery = discovery();
+    discovery.citations[0].excerpt = Some("x".repeat(20_000));
+    let message = Memory {
+        tier: Tier::ShortTerm,
+        thread: Some(Thread { name: "talk".to_owned(), position: 4 }),
+        origin: "memory-mcp".to_owned(),
+        owner: Some("ann".to_owned()),
+        visibility: Visibility::Private,
+        ..memory("message")
+    };
+    let hide = Filter { forgotten: Forgotten::Hide, ..filter() };
+    let page = Page { offset: 0, limit: 10 };
+    assert_eq!(store.list(&hide, page), Ok(vec![discovery.clone(), message.clone()]));
+    assert_eq!((find(&store, "okapi"), find(&store, "lemur")), (vec!["discovery".into()], vec!["message".into()]));
+    let space = &hide.space;
+    assert_eq!(store.census(space, "ann", hide.live_at).unwrap().len(), 1);
+    assert_eq!((store.note_files(space), store.note_folder(space)), (Ok(Vec::new()), Ok(None)));
+    let secret = store.secret().unwrap();
+    assert_ne!(secret, [0; 32]);
+
+    let moment = Some(Timestamp::from_microseconds(7));
+    let titled = Memory { title: Some("A title".to_owned()), revision: 2, ..discovery };
+    let gone = Memory { forgotten_at: moment, revision: 2, ..message };
+    for changed in [&titled, &gone] {
+        store.commit(replace(changed, None)).unwrap();
+    }
+    drop(store);
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    assert_eq!((store.list(&hide, page), store.get(space, &gone.id)), (Ok(vec![titled]), Ok(Some(gone))));
+    assert_eq!(store.census(space, "ann", hide.live_at), Ok(Vec::new()));
+    assert_eq!(store.secret(), Ok(secret), "it never changes");
+    assert_eq!(store.integrity_check(), Ok(Vec::new()));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::thread;
 
-use loci_core::{MemoryId, Store};
+use loci_core::{MemoryId, NoteStore, Store};
 use loci_testkit::Random;
 use loci_testkit::contract::{filter, memory, passage, put};
 
@@ -65,7 +65,10 @@ fn child_that_writes_until_killed() {
                 for number in 0.. {
                     let written = memory(&format!("{writer}-{thread}-{number}."));
                     let passages = vec![passage("word one"), passage("word two"), passage("word three")];
-                    store.commit(put(&written, passages)).unwrap();
+                    let batch = put(&written, passages);
+                    // What is not flushed outlives the process, too.
+                    let done = if number % 2 == 0 { store.commit(batch) } else { store.commit_rebuildable(batch) };
+                    done.unwrap();
                     tell_parent(&format!("{ACKNOWLEDGED}{}", written.id));
                 }
             });

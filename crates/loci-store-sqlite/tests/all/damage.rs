@@ -3,7 +3,8 @@
 use std::fs;
 
 use loci_core::{
-    AuditQuery, AuditStore, CacheStore, CandidateQuery, ErrorCode, JobStore, ModelId, Page, Space, Store, TokenStore,
+    AuditQuery, AuditStore, CacheStore, CandidateQuery, ErrorCode, IdempotencyStore, JobStore, ModelId, NoteStore,
+    Page, Space, Store, TokenStore,
 };
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use loci_testkit::Random;
@@ -98,6 +99,12 @@ fn survives(folder: &std::path::Path) -> bool {
         store.lease_jobs(now, now, "lease", 10).err(),
         store.needs_sweep(&sweep_of_expired(now)).err(),
         store.nearest_cache_entry(&space, "ann", "query", None, now).err(),
+        store.note_files(&space).err(),
+        store.note_file_of(&space, &memory("0").id).err(),
+        store.notes_among(&filter(), 10).err(),
+        store.note_folder(&space).err(),
+        store.keyed_answer(&space, Some("ann"), "operation", "key", now).err(),
+        store.secret().err(),
         store.audit(&AuditQuery { limit: 10, ..AuditQuery::default() }).err(),
         store.soft_delete(&filter(), None, now, 10).err(),
         store.sweep(&sweep_of_expired(now), 10).err(),

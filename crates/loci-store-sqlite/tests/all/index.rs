@@ -1,7 +1,8 @@
 //! The index in memory is the same, however it came about.
 
 use loci_core::{
-    CandidateQuery, Candidates, Filter, Memory, ModelId, QueryVector, Store, Superseded, ThreadPlace, Timestamp,
+    CandidateQuery, Candidates, Filter, Forgotten, Memory, ModelId, QueryVector, Store, Superseded, ThreadPlace,
+    Timestamp,
 };
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
@@ -17,8 +18,13 @@ fn an_index_kept_current_equals_one_loaded_anew() {
     agrees_with_the_naive_store(&kept, 4_711, 150);
     let loaded = open(folder.path());
     let mut random = Random::new(4_712);
-    for superseded in [Superseded::Hide, Superseded::Show] {
-        let filter = Filter { superseded, ..filter() };
+    for (superseded, forgotten) in [
+        (Superseded::Hide, Forgotten::Hide),
+        (Superseded::Hide, Forgotten::Show),
+        (Superseded::Show, Forgotten::Hide),
+        (Superseded::Show, Forgotten::Show),
+    ] {
+        let filter = Filter { superseded, forgotten, ..filter() };
         for model in ["first", "second"] {
             let values = (0..24).map(|_| random.signed_unit()).collect();
             let vector = QueryVector { model: ModelId::new(model), values };
@@ -71,6 +77,31 @@ fn an_index_survives_many_changes_of_one_memory() {
     let size = store.size().unwrap();
     assert_eq!(size.passages, 9);
     assert!(size.index_bytes > 0 && size.index_bytes < 200_000, "dead passages go: {size:?}");
+}
+
+#[test]
+fn a_memory_that_is_forgotten_or_brought_back_keeps_its_passages() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, other) = (open(folder.path()), open(folder.path()));
+    let old = memory("old");
+    let mut new = Memory { supersedes: Some(old.id.clone()), ..memory("new") };
+    store.commit(put(&old, vec![passage("word")])).unwrap();
+    store.commit(put(&new, vec![passage("word")])).unwrap();
+    let show = Filter { superseded: Superseded::Hide, ..filter() };
+    let hide = Filter { forgotten: Forgotten::Hide, ..show.clone() };
+    for forgotten_at in [None, Some(new.created_at), None, Some(new.created_at)] {
+        new = Memory { forgotten_at, revision: new.revision + 1, ..new };
+        store.commit(replace(&new, None)).unwrap();
+        let is_forgotten = forgotten_at.is_some();
+        for store in [&store, &other, &open(folder.path())] {
+            // What is forgotten hides nothing, whoever asks.
+            let shown = if is_forgotten { vec![new.id.clone(), old.id.clone()] } else { vec![new.id.clone()] };
+            assert_eq!(search(store, &show, "word"), shown);
+            let hidden = if is_forgotten { &old.id } else { &new.id };
+            assert_eq!(search(store, &hide, "word"), std::slice::from_ref(hidden));
+            assert_eq!(store.size().unwrap().passages, 2);
+        }
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use loci_core::{
-    CacheEntry, CacheStore, Citation, CitationKind, Decision, DecisionStore, Memory, MemoryId, Space, Store, Timestamp,
-    Visibility,
+    Batch, CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash, Decision, DecisionStore, KeyedAnswer,
+    Memory, MemoryId, Space, Store, Timestamp, Visibility,
 };
 use loci_testkit::contract::{memory, passage, put, replace, sweep_of_expired};
 
@@ -40,6 +40,7 @@ fn a_wipe_leaves_no_text_in_the_files() {
         excerpt: Some("the gecko ran. ".repeat(1_000)),
     };
     let second = Memory {
+        title: Some("the dugong".to_owned()),
         actor: Some("the marmot".to_owned()),
         citations: vec![citation],
         attributes: BTreeMap::from([("tapir".to_owned(), "here".to_owned())]),
@@ -69,7 +70,21 @@ fn a_wipe_leaves_no_text_in_the_files() {
         expires_at: None,
     };
     store.put_decision(&decision, 0).unwrap();
-    for text in ["walrus", "ibex", "gecko", "marmot", "tapir", "lemur", "otter", "badger"] {
+    let answer = KeyedAnswer {
+        space: Space::default(),
+        owner: Some("ann".to_owned()),
+        origin: "vault".to_owned(),
+        operation: "recall".to_owned(),
+        key: "the coati".to_owned(),
+        request: ContentHash([7; 32]),
+        answer: "the numbat answers".to_owned(),
+        created_at: NOW,
+        expires_at: NOW.plus_seconds(9),
+    };
+    let keep = Change::KeepAnswer(Box::new(answer));
+    store.commit(Batch { space: Space::default(), changes: vec![keep] }).unwrap();
+    for text in ["walrus", "ibex", "gecko", "dugong", "marmot", "tapir", "lemur", "otter", "badger", "coati", "numbat"]
+    {
         assert!(occurrences(folder.path(), text) > 0, "{text} is stored");
     }
     // Somebody who reads needs the old pages for as long.
@@ -81,7 +96,9 @@ fn a_wipe_leaves_no_text_in_the_files() {
     drop(reading);
     store.needs_sweep(&sweep_of_expired(NOW)).unwrap();
     assert_eq!((wiped.memories, wiped.cache_entries, wiped.decisions), (2, 1, 1));
-    for text in ["zebra", "walrus", "ibex", "gecko", "marmot", "tapir", "lemur", "otter", "badger"] {
+    for text in
+        ["zebra", "walrus", "ibex", "gecko", "dugong", "marmot", "tapir", "lemur", "otter", "badger", "coati", "numbat"]
+    {
         assert_eq!(occurrences(folder.path(), text), 0, "{text} is left");
     }
 }

@@ -31,6 +31,7 @@ pub(super) fn the_fields_of_conversations_come_back(make: MakeStore<'_>) {
                 link("z", Relation::RelatedTo, 0.1 + 0.2),
                 link("a \"quoted\"", Relation::Reinforces, -1.0),
                 link("m", Relation::RelatedTo, f32::MIN_POSITIVE),
+                link("z", Relation::LinksTo, 1.0),
             ],
             ..memory(&format!("{} {enrichment:?}", tier.name()))
         };

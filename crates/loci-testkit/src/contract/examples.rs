@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, Decision, EnrichmentStatus, Expect, Filter, Memory,
-    MemoryId, ModelId, Passage, Reader, Space, Sweep, Term, Thread, Tier, Timestamp, Vector, Visibility,
+    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, ContentHash, Decision, EnrichmentStatus, Expect,
+    FileStamp, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Passage, Reader, Space, Sweep, Term, Thread,
+    Tier, Timestamp, Vector, Visibility,
 };
 
 /// The moment at which the examples happen.
@@ -35,6 +36,11 @@ pub fn memory(id: &str) -> Memory {
 /// The same memory, as this owner's private one.
 pub(super) fn private(owner: &str, memory: Memory) -> Memory {
     Memory { owner: Some(owner.to_owned()), visibility: Visibility::Private, ..memory }
+}
+
+/// The same memory, forgotten now.
+pub(super) fn forgotten(memory: Memory) -> Memory {
+    Memory { forgotten_at: Some(NOW), ..memory }
 }
 
 /// A message of the owner's thread `talk`, whose id says both.
@@ -129,6 +135,46 @@ pub(super) fn decision(owner: &str, key: &str) -> Decision {
     }
 }
 
+/// The answer of the tool set `vault` to an operation `append`, kept now for an hour.
+pub(super) fn keyed_answer(owner: Option<&str>, key: &str) -> KeyedAnswer {
+    KeyedAnswer {
+        space: Space::default(),
+        owner: owner.map(str::to_owned),
+        origin: "vault".to_owned(),
+        operation: "append".to_owned(),
+        key: key.to_owned(),
+        request: ContentHash([1; 32]),
+        answer: format!("the answer to {key}"),
+        created_at: NOW,
+        expires_at: NOW.plus_seconds(3_600),
+    }
+}
+
+/// A batch that keeps the answer.
+pub(super) fn keep_answer(answer: &KeyedAnswer) -> Batch {
+    Batch { space: answer.space.clone(), changes: vec![Change::KeepAnswer(Box::new(answer.clone()))] }
+}
+
+/// A file without any problem that was read, is there and is this memory, if any.
+pub(super) fn note_file(path: &str, memory: Option<&str>) -> NoteFile {
+    NoteFile {
+        path: path.to_owned(),
+        stamp: FileStamp { bytes: 12, modified_nanoseconds: 1_000_000_000 },
+        is_settled: true,
+        hash: ContentHash([2; 32]),
+        memory: memory.map(MemoryId::new),
+        says_id: true,
+        links: Vec::new(),
+        problem: None,
+        missing_since: None,
+    }
+}
+
+/// A batch that stores what is known of a file of the default space.
+pub(super) fn put_note_file(file: &NoteFile) -> Batch {
+    change(Change::PutNoteFile(Box::new(file.clone())))
+}
+
 /// A call that went well now.
 pub(super) fn audit_entry(user: &str, tool: &str) -> AuditEntry {
     AuditEntry {
@@ -156,7 +202,7 @@ pub(super) fn embed(memory: &Memory, vectors: Vec<Vector>) -> Batch {
     Batch { space: memory.space.clone(), changes: vec![change] }
 }
 
-/// Everything in the default space that is live now, superseded or not, for a reader of everything.
+/// Everything in the default space that is live now, superseded, forgotten or not, for a reader of everything.
 pub fn filter() -> Filter {
     Filter::of(Space::default(), Reader::everything(), NOW)
 }

@@ -4,18 +4,20 @@ use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 use loci_core::{
-    Citation, CitationKind, CollectionFilter, Delivery, EnrichmentStatus, Filter, JobOutcome, Link, Memory, MemoryId,
-    ModelId, OwnerFilter, Passage, Place, Reader, Relation, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp,
-    Vector, Visibility,
+    Citation, CitationKind, CollectionFilter, ContentHash, Delivery, EnrichmentStatus, FileProblem, FileProblemKind,
+    FileStamp, Filter, Forgotten, JobOutcome, KeyedAnswer, Link, Memory, MemoryId, ModelId, NoteFile, OwnerFilter,
+    Passage, Place, Reader, Relation, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp, Vector, Visibility,
 };
 
-use super::examples::{NOW, ODD_TEXTS, memory, space, words};
+use super::examples::{NOW, ODD_TEXTS, keyed_answer, memory, space, words};
 use crate::{Random, quantise};
 
 const DIMENSIONS: usize = 24;
 const OWNERS: [Option<&str>; 3] = [None, Some(OWNER_NAMES[0]), Some(OWNER_NAMES[1])];
 const COLLECTIONS: [Option<&str>; 3] = [None, Some("a"), Some("b")];
 const SECTIONS: [&str; 3] = ["x", "y", "z"];
+/// How many paths of notes there are; fewer than ids.
+const PATHS: usize = 20;
 const TAGS: [&str; 3] = ["one", "two", "three"];
 
 pub(super) const SPACES: [&str; 2] = ["main", "other"];
@@ -62,6 +64,7 @@ impl Generator {
         Memory {
             space: space.clone(),
             content: format!("content {}", random.below(1_000)),
+            title: random.chance(40).then(|| odd_text(random)),
             place: Place {
                 collection: random.pick(&COLLECTIONS).map(str::to_owned),
                 section: random.pick(&SECTIONS).to_owned(),
@@ -83,6 +86,7 @@ impl Generator {
             visibility: random.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
             supersedes: random.chance(25).then(|| id_of(random)),
             expires_at: random.chance(30).then(|| NOW.plus_seconds(random.below(6) as i64)),
+            forgotten_at: random.chance(25).then(|| moment_of(random)),
             created_at: NOW.plus_seconds(random.below(5) as i64),
             updated_at: NOW.plus_seconds(random.below(5) as i64),
             id,
@@ -134,6 +138,7 @@ impl Generator {
             tags: TAGS.iter().filter(|_| random.chance(10)).map(|tag| (*tag).to_owned()).collect(),
             delivery: random.chance(15).then(|| random.pick(&[Delivery::OnDemand, Delivery::Bootstrap])),
             superseded: random.pick(&[Superseded::Hide, Superseded::Show]),
+            forgotten: random.pick(&[Forgotten::Hide, Forgotten::Show]),
             owner: if random.chance(30) { OwnerFilter::of(random.pick(&OWNERS)) } else { OwnerFilter::Any },
             origin: random.chance(20).then(|| random.pick(&ORIGINS).to_owned()),
             // In any order, some twice.
@@ -141,6 +146,43 @@ impl Generator {
             created_from: random.chance(15).then(|| moment_of(random)),
             created_until: random.chance(15).then(|| moment_of(random)),
             ..filter
+        }
+    }
+
+    pub(super) fn note_path(&mut self) -> String {
+        path_of(self.random.below(PATHS))
+    }
+
+    /// A file of notes: each path stands for a memory of its own, so that no two files are one.
+    pub(super) fn note_file(&mut self) -> NoteFile {
+        let random = &mut self.random;
+        let number = random.below(PATHS);
+        let kind = random.pick(&FileProblemKind::ALL);
+        NoteFile {
+            path: path_of(number),
+            stamp: FileStamp { bytes: random.bits(), modified_nanoseconds: random.bits().cast_signed() },
+            is_settled: random.chance(50),
+            hash: ContentHash([random.bits() as u8; 32]),
+            memory: random.chance(90).then(|| MemoryId::new(number.to_string())),
+            says_id: random.chance(50),
+            links: (0..random.below(3)).map(|_| odd_text(random)).collect(),
+            problem: random.chance(20).then(|| FileProblem { kind, message: odd_text(random) }),
+            missing_since: random.chance(20).then(|| moment_of(random)),
+        }
+    }
+
+    /// An answer under one of a few keys, which may have expired when it is kept.
+    pub(super) fn keyed_answer(&mut self, space: &Space) -> KeyedAnswer {
+        let random = &mut self.random;
+        KeyedAnswer {
+            space: space.clone(),
+            origin: random.pick(&ORIGINS).to_owned(),
+            operation: random.pick(&["append", "recall"]).to_owned(),
+            request: ContentHash([random.bits() as u8; 32]),
+            answer: odd_text(random),
+            created_at: moment_of(random),
+            expires_at: moment_of(random),
+            ..keyed_answer(random.pick(&OWNERS), random.pick(&["key", "KEY"]))
         }
     }
 
@@ -181,6 +223,11 @@ impl Generator {
     }
 }
 
+/// Paths whose order is not that of their numbers.
+fn path_of(number: usize) -> String {
+    format!("{}/{number} é.md", number % 3)
+}
+
 fn id_of(random: &mut Random) -> MemoryId {
     MemoryId::new(random.below(24).to_string())
 }
@@ -194,7 +241,7 @@ fn thread(random: &mut Random) -> Thread {
 }
 
 fn link(random: &mut Random) -> Link {
-    let relation = random.pick(&[Relation::Reinforces, Relation::RelatedTo]);
+    let relation = random.pick(&Relation::ALL);
     Link { target: id_of(random), relation, similarity: random.signed_unit() }
 }
 

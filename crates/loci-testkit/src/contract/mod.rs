@@ -11,12 +11,17 @@ mod context;
 mod conversations;
 mod decisions;
 mod examples;
+mod forgetting;
 mod generator;
+mod handles;
 mod jobs;
+mod keyed_answers;
 mod model;
+mod notes;
 mod ownership;
 mod provenance;
 mod reading;
+mod rebuildable;
 mod searching;
 mod soft_deletion;
 mod sweeping;
@@ -28,6 +33,7 @@ mod writing;
 use loci_core::{Store, TokenStore};
 
 pub use examples::{filter, memory, passage, put, reader, replace, sweep_of_expired};
+pub use handles::handles_of_one_store_agree;
 pub use model::agrees_with_the_naive_store;
 
 /// What the suite needs of a store.
@@ -93,7 +99,8 @@ promises! {
         tallies_come_by_place,
         spaces_are_apart;
     provenance:
-        origin_actor_citations_and_attributes_come_back;
+        origin_actor_citations_and_attributes_come_back,
+        a_title_comes_back_as_it_was_written;
     ownership:
         a_filter_knows_owners_origins_and_tiers,
         a_reader_keeps_to_what_is_shared_and_owned,
@@ -135,6 +142,15 @@ promises! {
         a_soft_deletion_keeps_to_its_limit,
         pending_offspring_is_softly_deleted_too,
         concurrent_soft_deletions_leave_nothing_behind;
+    forgetting:
+        a_forgotten_memory_shows_to_those_alone_who_ask,
+        a_forgotten_memory_is_there_for_work_on_nobodys_behalf,
+        forgetting_and_bringing_back_change_the_next_search,
+        a_forgotten_successor_hides_nothing,
+        what_is_forgotten_never_comes_along,
+        a_census_counts_nothing_that_was_forgotten,
+        a_soft_deletion_leaves_what_its_filter_hides,
+        what_is_forgotten_goes_with_the_rest;
     sweeping:
         a_sweep_removes_what_expired_first,
         a_sweep_removes_what_was_softly_deleted_first,
@@ -171,6 +187,31 @@ promises! {
         an_answer_is_added_once,
         answers_are_named_and_deleted,
         many_large_answers_are_deleted;
+    keyed_answers:
+        a_keyed_answer_comes_back_as_it_was_kept,
+        a_live_answer_keeps_its_key,
+        an_expired_answer_is_neither_found_nor_in_the_way,
+        a_keyed_answer_is_its_owners_alone,
+        a_sweep_removes_keyed_answers_that_expired,
+        a_wipe_removes_keyed_answers,
+        one_of_concurrent_answers_is_kept;
+    notes:
+        a_note_file_comes_back_as_it_was_put,
+        soft_deletion_passes_over_notes,
+        a_note_file_is_replaced_and_forgotten_by_its_path,
+        note_files_come_in_the_order_of_paths,
+        a_memory_has_the_file_that_is_not_missing,
+        notes_are_the_memories_with_files_that_pass_the_filter,
+        a_note_file_outlives_its_memory,
+        a_note_folder_has_the_identity_noted_last,
+        note_files_change_with_their_batch_or_not_at_all;
+    rebuildable:
+        what_is_rebuildable_is_there_at_once,
+        what_is_rebuildable_happens_whole_or_not_at_all,
+        concurrent_commits_of_both_kinds_lose_nothing;
+    handles:
+        every_handle_sees_what_another_wrote,
+        a_secret_is_one_stores_alone;
     decisions:
         a_decision_is_replaced_under_its_key,
         an_expired_decision_counts_as_absent,

@@ -16,7 +16,7 @@ use super::{MakeStore, StoreAndTokens};
 use crate::NaiveStore;
 
 const SEEDS: u64 = 6;
-const STEPS: usize = 90;
+const STEPS: usize = 130;
 
 pub(super) fn random_operations_agree_with_the_naive_store(make: MakeStore<'_>) {
     for seed in 0..SEEDS {
@@ -78,8 +78,11 @@ impl Comparison<'_> {
             18..26 => self.lease_jobs(),
             26..30 => self.check_for_wipes(),
             _ => {
-                let batch = self.batch();
-                self.same(|store| store.commit(batch.clone()));
+                let (batch, is_rebuildable) = (self.batch(), self.random.chance(30));
+                self.same(|store| {
+                    let batch = batch.clone();
+                    if is_rebuildable { store.commit_rebuildable(batch) } else { store.commit(batch) }
+                });
             }
         }
         let version = |store: &dyn StoreAndTokens| store.version().expect("the store can be read");
@@ -142,7 +145,19 @@ impl Comparison<'_> {
         self.same(|store| store.census(&filter.space, owner, filter.live_at));
         self.same(|store| store.thread_end(&filter.space, owner, thread));
         self.same(|store| Ok((store.next_job_at()?, store.job_counts()?, store.failed_jobs(3)?)));
+        self.compare_notes_and_answers(&filter, &ids);
         self.compare_candidates(&filter);
+    }
+
+    fn compare_notes_and_answers(&mut self, filter: &Filter, ids: &[MemoryId]) {
+        self.same(|store| Ok((store.note_files(&filter.space)?, store.note_folder(&filter.space)?)));
+        for id in ids {
+            self.same(|store| store.note_file_of(&filter.space, id));
+        }
+        let limit = self.random.below(6);
+        self.same(|store| store.notes_among(filter, limit));
+        let (like, now) = (self.random.keyed_answer(&filter.space), self.random.moment());
+        self.same(|store| store.keyed_answer(&like.space, like.owner.as_deref(), &like.operation, &like.key, now));
     }
 
     fn compare_candidates(&mut self, filter: &Filter) {
@@ -178,7 +193,7 @@ impl Comparison<'_> {
             Some(memory) if !self.random.chance(5) => memory.revision,
             _ => 77,
         };
-        match self.random.below(12) {
+        match self.random.below(18) {
             0 | 1 if found.is_some() => Change::Delete { id, revision },
             2..=4 if found.is_some() => {
                 let key = (space.clone(), id.clone());
@@ -192,6 +207,13 @@ impl Comparison<'_> {
                 let back = self.random.below(jobs.len().min(4));
                 Change::Settle { job: jobs[jobs.len() - 1 - back].clone(), outcome: self.random.outcome() }
             }
+            9 | 10 => match found {
+                Some(memory) => self.forget_or_bring_back(memory, revision),
+                None => Change::PutNoteFolder { identity: format!("folder {}", self.random.below(9)) },
+            },
+            11..=13 => Change::PutNoteFile(Box::new(self.random.note_file())),
+            14 => Change::DeleteNoteFile { path: self.random.note_path() },
+            15 => Change::KeepAnswer(Box::new(self.random.keyed_answer(space))),
             _ => {
                 let keeps = found.is_some() && self.random.chance(30);
                 let expect = if found.is_some() { Expect::Revision(revision) } else { Expect::Absent };
@@ -200,6 +222,13 @@ impl Comparison<'_> {
                 Change::Put { memory: Box::new(memory), passages, expect }
             }
         }
+    }
+
+    /// Changes nothing of the memory but whether it is forgotten.
+    fn forget_or_bring_back(&mut self, memory: Memory, revision: u64) -> Change {
+        let forgotten_at = memory.forgotten_at.is_none().then(|| self.random.moment());
+        let memory = Memory { forgotten_at, revision: revision.wrapping_add(1), ..memory };
+        Change::Put { memory: Box::new(memory), passages: None, expect: Expect::Revision(revision) }
     }
 
     fn touch(&mut self) -> Touch {

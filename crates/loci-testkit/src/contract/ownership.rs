@@ -2,11 +2,11 @@
 //! or own what came in through one tool set alone.
 
 use loci_core::{
-    Batch, CandidateQuery, Candidates, CollectionFilter, Filter, Memory, MemoryId, ModelId, OwnerFilter, Passage,
-    Place, QueryVector, Reader, Space, Superseded, Tally, Tier, Visibility,
+    Batch, CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, Memory, MemoryId, ModelId, OwnerFilter,
+    Passage, Place, QueryVector, Reader, Space, Superseded, Tally, Tier, Visibility,
 };
 
-use super::examples::{NOW, filter, memory, passage, private, put, space, with_vector, words};
+use super::examples::{NOW, filter, forgotten, memory, passage, private, put, space, with_vector, words};
 use super::reading::{ALL, add, admitted, findable, id};
 use super::searching::{ask, ids, near};
 use super::writing::commit;
@@ -271,6 +271,12 @@ pub(super) fn the_best_admitted_ones_are_found_among_many_better(make: MakeStore
         ("of an owner", of(OwnerFilter::of(Some("bob"))), &of_bob, vec![common(&of_ann), memory("any")]),
         ("of nobody", of(OwnerFilter::Nobody), &memory("any"), vec![common(&of_ann), of_bob.clone()]),
         ("origin", Filter { origin: Some("engram".to_owned()), ..filter() }, &engrams, vec![others]),
+        (
+            "not forgotten",
+            Filter { forgotten: Forgotten::Hide, ..filter() },
+            &memory("any"),
+            vec![forgotten(memory("any")), forgotten(of_ann)],
+        ),
         (
             "apart",
             Filter { tiers: vec![Tier::Apart], ..filter() },

@@ -8,6 +8,7 @@ use loci_core::{Citation, CitationKind, Memory, Tier};
 
 use super::examples::{NOW, ODD_TEXTS, citation, embed, filter, memory, private, put, replace, vector};
 use super::reading::{ALL, findable};
+use super::searching::search;
 use super::writing::{commit, found};
 use super::{MakeStore, StoreAndTokens};
 
@@ -92,4 +93,23 @@ pub(super) fn origin_actor_citations_and_attributes_come_back(make: MakeStore<'_
     let again = Memory { revision: 4, ..full };
     commit(&*store, replace(&again, Some(vec![findable()])));
     check_reads(&*store, &again);
+}
+
+pub(super) fn a_title_comes_back_as_it_was_written(make: MakeStore<'_>) {
+    let store = make();
+    let large = "日\n".repeat(1 << 16);
+    for (number, title) in ODD_TEXTS.into_iter().chain(["\0", "a\0b", "../con", &large]).enumerate() {
+        let titled = Memory { title: Some(title.to_owned()), ..memory(&number.to_string()) };
+        commit(&*store, put(&titled, vec![findable()]));
+        check_reads(&*store, &titled);
+        let untitled = Memory { title: None, revision: 2, ..titled.clone() };
+        commit(&*store, replace(&untitled, None));
+        check_reads(&*store, &untitled);
+        let again = Memory { revision: 3, ..titled };
+        commit(&*store, replace(&again, None));
+        check_reads(&*store, &again);
+    }
+    let titled = Memory { title: Some("words of a title".to_owned()), ..memory("titled") };
+    commit(&*store, put(&titled, vec![findable()]));
+    assert_eq!(search(&*store, &filter(), &["words"]), Vec::<String>::new(), "passages alone are searched");
 }

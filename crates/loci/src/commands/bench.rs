@@ -4,10 +4,12 @@ mod client;
 mod clients;
 mod corpus;
 mod engine;
+mod figure;
 mod http;
 mod laboratory;
 mod locomo;
 mod needles;
+mod notes;
 mod speed;
 
 use crate::cli::Bench;
@@ -18,6 +20,7 @@ use crate::settings::Settings;
 pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failure> {
     match command {
         Bench::Speed { folder, memories } => speed::run(folder.as_deref(), *memories as usize, output),
+        Bench::Notes { folder, notes } => notes::run(folder.as_deref(), *notes as usize, output),
         Bench::Clients { folder, memories, calls } => {
             clients::run(folder.as_deref(), *memories as usize, *calls as usize, output)
         }

@@ -1,5 +1,6 @@
 //! `loci doctor`: looks for what is wrong and says the way out. Changes no memory.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::fs;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use loci_core::{Caller, Clock, CollectionFilter, JobStore, Store, TokenStore, TokenVerifier};
-use loci_engine::{List, SearchMode};
+use loci_engine::{List, NoteStatus, SearchMode};
 use loci_oidc::{KeyStatus, OidcVerifier};
 use loci_server::{MonotonicTime, Tls};
 use serde_json::{Value, json};
@@ -197,6 +198,7 @@ fn database(settings: &Settings, parts: &Parts) -> Vec<Finding> {
         });
     }
     findings.extend(enrichment(parts));
+    findings.push(notes(parts));
     if let Ok(tokens) = parts.store.tokens() {
         let now = SystemClock.now();
         let valid = tokens.iter().filter(|token| token.is_valid(now)).count();
@@ -204,6 +206,31 @@ fn database(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     }
     findings.extend(newest(parts));
     findings
+}
+
+/// What is wrong with the notes, in short: `loci vault check` has it whole.
+fn notes(parts: &Parts) -> Finding {
+    const WHAT: &str = "notes";
+    let status = match parts.engine.note_status() {
+        Ok(status) => status,
+        Err(error) => return (WHAT, Verdict::Warn, error.message),
+    };
+    let NoteStatus { location, notes, forgotten, not_indexed, problems, away } = status;
+    if let Some(why) = away {
+        return (WHAT, Verdict::Warn, why);
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, problem) in &problems {
+        *counts.entry(problem.kind.name()).or_default() += 1;
+    }
+    let mut found: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    if !not_indexed.is_empty() {
+        found.push(format!("{} not indexed yet", not_indexed.len()));
+    }
+    if found.is_empty() {
+        return (WHAT, Verdict::Ok, format!("{notes} in {location}, and {forgotten} deleted ones"));
+    }
+    (WHAT, Verdict::Warn, format!("{notes} in {location}; {}: `loci vault check` names them", found.join(", ")))
 }
 
 /// Memories that wait to be judged, and those that nobody could judge.

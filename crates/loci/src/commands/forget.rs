@@ -10,7 +10,7 @@ use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
     let id = MemoryId::parse("id", id)?;
-    Parts::open(settings)?.engine.forget(&Caller::local(), &id)?;
+    Parts::open_current(settings)?.engine.forget(&Caller::local(), &id)?;
     note(format_args!("forgot {id}"));
     Ok(output.either(&json!({"forgotten": id.as_str()}), "")?)
 }

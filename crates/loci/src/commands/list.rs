@@ -26,7 +26,7 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         offset: arguments.offset as usize,
         limit,
     };
-    let memories = Parts::open(settings)?.engine.list(&Caller::local(), request)?;
+    let memories = Parts::open_current(settings)?.engine.list(&Caller::local(), request)?;
     let access = memories.iter().map(|memory| (memory.visibility, memory.owner.clone()));
     let access: Vec<(Visibility, Option<String>)> = access.collect();
     let records: Vec<Record> = memories.into_iter().map(Record::from).collect();

@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<(), Failure> {
-    let parts = Parts::open(settings)?;
+    let parts = Parts::open_current(settings)?;
     let limit = clamped(arguments.limit, RECALL_RESULTS_MAX);
     let request = Recall {
         collections: collections(arguments.project.as_deref()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::{TokenStore, TokenVerifier};
-use loci_dialects::DIALECTS;
+use loci_dialects::{DIALECTS, mememory};
 use loci_engine::SearchMode;
 use loci_oidc::OidcVerifier;
 use loci_server::{Authentication, Host, HttpConfig, HttpServer, MonotonicTime, PublicUrl, Tls};
@@ -111,7 +111,7 @@ fn announce(
     };
     let here = format!("{scheme}://{host}:{}", address.port());
     let base = settings.network.public_url.as_ref().map_or_else(|| here.clone(), ToString::to_string);
-    let url = format!("{base}/mcp/{}", DIALECTS[0].name);
+    let url = format!("{base}/mcp/{}", mememory::DIALECT.name);
     let file = secret::file_in(&settings.data);
     let bearer = match token {
         None => None,

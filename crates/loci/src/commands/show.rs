@@ -11,6 +11,6 @@ use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
     let id = MemoryId::parse("id", id)?;
-    let record = Record::from(Parts::open(settings)?.engine.show(&Caller::local(), &id)?);
+    let record = Record::from(Parts::open_current(settings)?.engine.show(&Caller::local(), &id)?);
     Ok(output.either(&json!(record), memory_text(&record))?)
 }

@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
-    let parts = Parts::open(settings)?;
+    let parts = Parts::open_current(settings)?;
     let mut stats = parts.call("stats", Map::new())?.structured;
     let size = parts.engine.size_with_index()?;
     let pending = parts.engine.pending_embeddings()?;

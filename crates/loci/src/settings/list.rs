@@ -11,6 +11,10 @@ const LLM_SECONDS_MAX: u64 = 90;
 /// The largest weight. Only the ratio of weights counts, so this keeps nothing from anyone.
 const WEIGHT_MAX: f64 = 1_000.0;
 
+/// A setting without a flag and without another variable.
+const UNNAMED: Setting =
+    Setting { key: "", flag: None, variable: "", alias: None, default: Preset::Unset, form: Form::Text, meaning: "" };
+
 macro_rules! settings {
     ($($(#[doc = $doc:literal])+ $name:ident = $setting:expr;)+) => {
         $($(#[doc = $doc])+ pub const $name: Setting = $setting;)+
@@ -29,6 +33,16 @@ settings! {
         default: Preset::Words("the platform's data folder"),
         form: Form::Text,
         meaning: "Folder that holds the memories",
+    };
+    /// Where the notes are.
+    VAULT = Setting {
+        key: "vault",
+        flag: Some("vault"),
+        variable: "LOCI_VAULT",
+        alias: None,
+        default: Preset::Words("`vault` in the data folder"),
+        form: Form::Text,
+        meaning: "Folder of Markdown notes, for people to open in an editor and to sync",
     };
     /// How much is logged.
     LOG = Setting {
@@ -63,22 +77,20 @@ settings! {
     /// Web pages that may call.
     ALLOWED_ORIGINS = Setting {
         key: "allowed_origins",
-        flag: None,
         variable: "LOCI_ALLOWED_ORIGINS",
-        alias: None,
         default: Preset::Text(""),
         form: Form::List,
         meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port; without a port, those of every port",
+        ..UNNAMED
     };
     /// Names of this server.
     ALLOWED_HOSTS = Setting {
         key: "allowed_hosts",
-        flag: None,
         variable: "LOCI_ALLOWED_HOSTS",
-        alias: None,
         default: Preset::Text(""),
         form: Form::List,
         meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org; with a port, if that is not the one of this server or of its scheme",
+        ..UNNAMED
     };
     /// The name of this server to others.
     PUBLIC_URL = Setting {
@@ -93,12 +105,11 @@ settings! {
     /// Whose word counts for where a request came from.
     TRUSTED_PROXIES = Setting {
         key: "trusted_proxies",
-        flag: None,
         variable: "LOCI_TRUSTED_PROXIES",
-        alias: None,
         default: Preset::Text(""),
         form: Form::List,
         meaning: "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host headers count; from anybody else they are ignored",
+        ..UNNAMED
     };
     /// The certificate of the HTTP server.
     TLS_CERTIFICATE = Setting {
@@ -123,192 +134,173 @@ settings! {
     /// How often one subject may call.
     RATE_LIMIT_PER_MINUTE = Setting {
         key: "rate_limit.per_minute",
-        flag: None,
         variable: "LOCI_RATE_LIMIT_PER_MINUTE",
-        alias: None,
         default: Preset::Text("12000"),
         form: Form::Whole { min: 0, max: 60_000_000 },
         meaning: "Requests that one subject may make each minute over HTTP, in the long run; 0 for no limit",
+        ..UNNAMED
     };
     /// How many calls it may save up.
     RATE_LIMIT_BURST = Setting {
         key: "rate_limit.burst",
-        flag: None,
         variable: "LOCI_RATE_LIMIT_BURST",
-        alias: None,
         default: Preset::Text("2000"),
         form: Form::Whole { min: 1, max: 1_000_000 },
         meaning: "Requests that one subject may make at once, if it made few before",
+        ..UNNAMED
     };
     /// Who issues tokens besides loci itself.
     OIDC_ISSUER = Setting {
         key: "oidc.issuer",
-        flag: None,
         variable: "LOCI_OIDC_ISSUER",
-        alias: None,
         default: Preset::Unset,
         form: Form::Text,
         meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides those of `loci token`, exactly as the provider writes it",
+        ..UNNAMED
     };
     /// For whom tokens must be.
     OIDC_AUDIENCE = Setting {
         key: "oidc.audience",
-        flag: None,
         variable: "LOCI_OIDC_AUDIENCE",
-        alias: None,
         default: Preset::Text(""),
         form: Form::List,
         meaning: "Audiences (`aud`) of which a token must have one; if none is given, it must have the URL of this server or of the endpoint that is called. `any` accepts tokens that were issued for other services too",
+        ..UNNAMED
     };
     /// Who the bearer is.
     OIDC_SUBJECT_CLAIM = Setting {
         key: "oidc.subject_claim",
-        flag: None,
         variable: "LOCI_OIDC_SUBJECT_CLAIM",
-        alias: None,
         default: Preset::Text("sub"),
         form: Form::Text,
         meaning: "Claim with the name under which the bearer owns records; dots lead into objects",
+        ..UNNAMED
     };
     /// What people call the bearer.
     OIDC_ACTOR_CLAIMS = Setting {
         key: "oidc.actor_claims",
-        flag: None,
         variable: "LOCI_OIDC_ACTOR_CLAIMS",
-        alias: None,
         default: Preset::Text("email,preferred_username"),
         form: Form::List,
         meaning: "Claims with a name for people, of which the first that a token has is shown as the actor; else the subject",
+        ..UNNAMED
     };
     /// What the bearer may do.
     OIDC_SCOPE_CLAIM = Setting {
         key: "oidc.scope_claim",
-        flag: None,
         variable: "LOCI_OIDC_SCOPE_CLAIM",
-        alias: None,
         default: Preset::Words("scope, else scp"),
         form: Form::Text,
         meaning: "Claim with the scopes, a string with spaces or an array",
+        ..UNNAMED
     };
     /// How scopes are called there.
     OIDC_SCOPE_PREFIX = Setting {
         key: "oidc.scope_prefix",
-        flag: None,
         variable: "LOCI_OIDC_SCOPE_PREFIX",
-        alias: None,
         default: Preset::Text("memory:"),
         form: Form::Text,
         meaning: "What stands before `read`, `write` and `admin` in the scopes of a token",
+        ..UNNAMED
     };
     /// What a token without scopes allows.
     OIDC_DEFAULT_SCOPES = Setting {
         key: "oidc.default_scopes",
-        flag: None,
         variable: "LOCI_OIDC_DEFAULT_SCOPES",
-        alias: None,
         default: Preset::Text("read,write"),
         form: Form::List,
         meaning: "Scopes of a token that has no such claim: read, write, admin; one that has the claim has those that it names alone",
+        ..UNNAMED
     };
     /// Which space a token opens.
     OIDC_SPACE_CLAIM = Setting {
         key: "oidc.space_claim",
-        flag: None,
         variable: "LOCI_OIDC_SPACE_CLAIM",
-        alias: None,
         default: Preset::Unset,
         form: Form::Text,
         meaning: "Claim with the space that a token opens, which each must have then; without this setting all open `main`",
+        ..UNNAMED
     };
     /// Which kinds of token are taken.
     OIDC_TOKEN_TYPES = Setting {
         key: "oidc.token_types",
-        flag: None,
         variable: "LOCI_OIDC_TOKEN_TYPES",
-        alias: None,
         default: Preset::Text("at+jwt,JWT"),
         form: Form::List,
         meaning: "Types (`typ` in the header) of tokens that are accepted; one without a type counts as JWT",
+        ..UNNAMED
     };
     /// How often the provider's keys are fetched.
     OIDC_REFRESH_SECONDS = Setting {
         key: "oidc.refresh_seconds",
-        flag: None,
         variable: "LOCI_OIDC_REFRESH_SECONDS",
-        alias: None,
         default: Preset::Text("600"),
         form: Form::Seconds,
         meaning: "Seconds after which the provider's keys are fetched anew; an unknown key is looked for at once, though not more than once a minute",
+        ..UNNAMED
     };
     /// Which kind of model.
     EMBEDDING_PROVIDER = Setting {
         key: "embedding.provider",
-        flag: None,
         variable: "LOCI_EMBEDDING_PROVIDER",
-        alias: None,
         default: Preset::Text("bundled"),
         form: Form::Choice(&["bundled", "folder", "http", "none"]),
         meaning: "Where the embedding model is: bundled (in the binary), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone)",
+        ..UNNAMED
     };
     /// A model on disk.
     EMBEDDING_MODEL_FOLDER = Setting {
         key: "embedding.model_folder",
-        flag: None,
         variable: "LOCI_EMBEDDING_MODEL_FOLDER",
-        alias: None,
         default: Preset::Unset,
         form: Form::Text,
         meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
+        ..UNNAMED
     };
     /// What runs a model that is here.
     EMBEDDING_RUNTIME = Setting {
         key: "embedding.runtime",
-        flag: None,
         variable: "LOCI_EMBEDDING_RUNTIME",
-        alias: None,
         default: Preset::Text("rten"),
         form: Form::Choice(&["rten", "onnxruntime"]),
         meaning: "What runs the model of the providers bundled and folder: rten (in the binary) or onnxruntime (1.17 or newer, installed; its library is the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds; needs a build with `--features ort`). After a change everything is embedded again",
+        ..UNNAMED
     };
     /// A model behind an endpoint.
     EMBEDDING_URL = Setting {
         key: "embedding.url",
-        flag: None,
         variable: "LOCI_EMBEDDING_URL",
-        alias: None,
         default: Preset::Unset,
         form: Form::Text,
         meaning: "Base URL of an OpenAI-compatible endpoint, such as http://localhost:11434/v1, for the provider http",
+        ..UNNAMED
     };
     /// Its name there.
     EMBEDDING_MODEL = Setting {
         key: "embedding.model",
-        flag: None,
         variable: "LOCI_EMBEDDING_MODEL",
-        alias: None,
         default: Preset::Unset,
         form: Form::Text,
         meaning: "Name of the model at that endpoint",
+        ..UNNAMED
     };
     /// The key for it.
     EMBEDDING_API_KEY = Setting {
         key: "embedding.api_key",
-        flag: None,
         variable: "LOCI_EMBEDDING_API_KEY",
-        alias: None,
         default: Preset::Unset,
         form: Form::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
+        ..UNNAMED
     };
     /// Patience with it.
     EMBEDDING_TIMEOUT_SECONDS = Setting {
         key: "embedding.timeout_seconds",
-        flag: None,
         variable: "LOCI_EMBEDDING_TIMEOUT_SECONDS",
-        alias: None,
         default: Preset::Text("10"),
         form: Form::Seconds,
         meaning: "Seconds that one request to that endpoint may take",
+        ..UNNAMED
     };
     /// How long messages are kept.
     MESSAGE_TTL_HOURS = Setting {
@@ -383,42 +375,38 @@ settings! {
     /// What recency counts.
     RANKING_RECENCY = Setting {
         key: "ranking.recency_weight",
-        flag: None,
         variable: "LOCI_RANKING_RECENCY_WEIGHT",
-        alias: None,
         default: Preset::Text("0.2"),
         form: Form::Number { max: WEIGHT_MAX },
         meaning: "Weight of recency in `recall_memory`",
+        ..UNNAMED
     };
     /// What importance counts.
     RANKING_IMPORTANCE = Setting {
         key: "ranking.importance_weight",
-        flag: None,
         variable: "LOCI_RANKING_IMPORTANCE_WEIGHT",
-        alias: None,
         default: Preset::Text("0.3"),
         form: Form::Number { max: WEIGHT_MAX },
         meaning: "Weight of importance and earlier accesses in `recall_memory`",
+        ..UNNAMED
     };
     /// What relevance counts.
     RANKING_RELEVANCE = Setting {
         key: "ranking.relevance_weight",
-        flag: None,
         variable: "LOCI_RANKING_RELEVANCE_WEIGHT",
-        alias: None,
         default: Preset::Text("0.5"),
         form: Form::Number { max: WEIGHT_MAX },
         meaning: "Weight of relevance in `recall_memory`",
+        ..UNNAMED
     };
     /// How fast recency fades.
     RANKING_DECAY_DAYS = Setting {
         key: "ranking.decay_days",
-        flag: None,
         variable: "LOCI_RANKING_DECAY_DAYS",
-        alias: None,
         default: Preset::Text("30"),
         form: Form::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days in which recency falls to 1/e (37 %) in `recall_memory`",
+        ..UNNAMED
     };
     /// The web search service.
     WEB_SEARCH_URL = Setting {
@@ -443,91 +431,109 @@ settings! {
     /// A language model.
     LLM_URL = Setting {
         key: "llm.url",
-        flag: None,
         variable: "LOCI_LLM_URL",
-        alias: None,
         default: Preset::Unset,
         form: Form::Text,
         meaning: "Base URL of an OpenAI-compatible endpoint whose model judges new memories, such as http://localhost:11434/v1; without it local rules do",
+        ..UNNAMED
     };
     /// Its name there.
     LLM_MODEL = Setting {
         key: "llm.model",
-        flag: None,
         variable: "LOCI_LLM_MODEL",
-        alias: None,
         default: Preset::Unset,
         form: Form::Text,
         meaning: "Name of the model at that endpoint",
+        ..UNNAMED
     };
     /// The key for it.
     LLM_API_KEY = Setting {
         key: "llm.api_key",
-        flag: None,
         variable: "LOCI_LLM_API_KEY",
-        alias: None,
         default: Preset::Unset,
         form: Form::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
+        ..UNNAMED
     };
     /// Patience with it.
     LLM_TIMEOUT_SECONDS = Setting {
         key: "llm.timeout_seconds",
-        flag: None,
         variable: "LOCI_LLM_TIMEOUT_SECONDS",
-        alias: None,
         default: Preset::Text("30"),
         form: Form::Whole { min: 1, max: LLM_SECONDS_MAX },
         meaning: "Seconds that one request to that endpoint may take, at most 90",
+        ..UNNAMED
     };
     /// How long the audit log reaches back.
     AUDIT_RETENTION_DAYS = Setting {
         key: "audit.retention_days",
-        flag: None,
         variable: "LOCI_AUDIT_RETENTION_DAYS",
-        alias: None,
         default: Preset::Text("90"),
         form: Form::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days that an entry of the audit log is kept",
+        ..UNNAMED
     };
     /// How long entries wait.
     AUDIT_FLUSH_SECONDS = Setting {
         key: "audit.flush_seconds",
-        flag: None,
         variable: "LOCI_AUDIT_FLUSH_SECONDS",
-        alias: None,
         default: Preset::Text("2"),
         form: Form::Seconds,
         meaning: "Seconds after which entries of the audit log and access counts are written",
+        ..UNNAMED
     };
     /// How many entries wait.
     AUDIT_FLUSH_ENTRIES = Setting {
         key: "audit.flush_entries",
-        flag: None,
         variable: "LOCI_AUDIT_FLUSH_ENTRIES",
-        alias: None,
         default: Preset::Text("100"),
         form: Form::Whole { min: 1, max: BUFFERED_MAX as u64 },
         meaning: "Entries of the audit log that are written without waiting for their time",
+        ..UNNAMED
+    };
+    /// What phases of work ask.
+    PHASES_QUERIES = Setting {
+        key: "phases.queries",
+        variable: "LOCI_PHASES_QUERIES",
+        default: Preset::Text(""),
+        form: Form::List,
+        meaning: "What `memory_recall` asks the memory in a phase of work, as phase=question; in place of the built-in question, or for a phase of your own",
+        ..UNNAMED
+    };
+    /// What phases of work prefer.
+    PHASES_TAGS = Setting {
+        key: "phases.tags",
+        variable: "LOCI_PHASES_TAGS",
+        default: Preset::Text(""),
+        form: Form::List,
+        meaning: "Tags of memories that matter more in a phase of work, as phase=tag,tag; in place of the built-in ones",
+        ..UNNAMED
+    };
+    /// How long answers are kept under their keys.
+    IDEMPOTENCY_HOURS = Setting {
+        key: "idempotency_hours",
+        variable: "LOCI_IDEMPOTENCY_HOURS",
+        default: Preset::Text("24"),
+        form: Form::Whole { min: 1, max: HOURS_MAX },
+        meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again",
+        ..UNNAMED
     };
     /// The rhythm of background work.
     MAINTENANCE_SECONDS = Setting {
         key: "maintenance_seconds",
-        flag: None,
         variable: "LOCI_MAINTENANCE_SECONDS",
-        alias: None,
         default: Preset::Text("60"),
         form: Form::Seconds,
         meaning: "Seconds between two rounds in which `serve` and `mcp` remove expired memories and embed pending ones",
+        ..UNNAMED
     };
     /// Patience with other processes.
     BUSY_TIMEOUT_SECONDS = Setting {
         key: "busy_timeout_seconds",
-        flag: None,
         variable: "LOCI_BUSY_TIMEOUT_SECONDS",
-        alias: None,
         default: Preset::Text("10"),
         form: Form::Seconds,
         meaning: "Seconds that a write waits for other processes that write to the same data",
+        ..UNNAMED
     };
 }

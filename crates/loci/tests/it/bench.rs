@@ -106,6 +106,12 @@ fn everything_is_measured() {
         assert!(row.is_some_and(|row| row["p50"].is_number()), "{what}: {rows:?}");
     }
     place.run(&["bench", "speed", "--in", "/nowhere/at/all"]).failed(1, "--in");
+    let rows = place.json(&["bench", "notes", "--notes", "40"]);
+    let rows = rows.as_array().unwrap();
+    for what in ["first indexing of 40", "40 unchanged", "one note changed", "append of a note", "recall"] {
+        let row = rows.iter().find(|row| row["name"].as_str().unwrap().contains(what));
+        assert!(row.is_some_and(|row| row["p50"].as_f64().is_some_and(|value| value > 0.0)), "{what}: {rows:?}");
+    }
 }
 
 /// The rank of every needle among few distractors, with the model that is shipped, is as it was. A rank

@@ -6,8 +6,10 @@ use loci_dialects::{Context, Dialect, FailureShape, Hints, Reply, Resource, Reso
 use loci_engine::{Engine, SearchMode};
 use loci_server::Host;
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+use loci_vault::VaultFolder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 /// The texts of the resources `test://note/{name}`, shared by all tests: each has its own name.
@@ -289,7 +291,7 @@ static FIRST_READINGS: LazyLock<Mutex<HashMap<String, Work>>> = LazyLock::new(Mu
 
 /// Writes a note right before it is read for the first time.
 pub fn set_resource_before_reading(world: &World, name: &'static str, text: &'static str) {
-    let world = World { host: world.host.clone(), engine: world.engine.clone(), store: world.store.clone() };
+    let world = world.clone();
     let work = Box::new(move || set_resource(&world, name, text));
     FIRST_READINGS.lock().unwrap().insert(name.to_owned(), work);
 }
@@ -300,19 +302,23 @@ pub fn set_resource(world: &World, name: &str, text: &str) {
     world.store.commit(Batch { space: Space::default(), changes: Vec::new() }).unwrap();
 }
 
-/// A host over an empty store.
+/// A host over an empty store, with an empty folder of notes.
+#[derive(Clone)]
 pub struct World {
     pub host: Arc<Host>,
     pub engine: Arc<Engine>,
     store: Arc<NaiveStore>,
+    _notes: Arc<TempDir>,
 }
 
 impl World {
     pub fn new() -> Self {
         let store = Arc::new(NaiveStore::new());
         let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(0)));
+        let notes = tempfile::tempdir().unwrap();
+        let folder = VaultFolder::new(notes.path().join("vault"), notes.path().join("lock"), clock.clone());
         let engine = Engine::new(store.clone(), Arc::new(HashingEmbedder::new(8)), clock, SearchMode::Words);
-        let engine = Arc::new(engine);
-        World { host: Host::new(engine.clone()), engine, store }
+        let engine = Arc::new(engine.with_notes(Arc::new(folder), "vault"));
+        World { host: Host::new(engine.clone()), engine, store, _notes: Arc::new(notes) }
     }
 }

@@ -13,9 +13,11 @@ use loci_embed::LocalModel;
 use loci_engine::{Engine, Recall, SearchMode};
 use loci_store_sqlite::{Options, SqliteStore};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::client::Client;
 use super::corpus::{NoCostModel, Random, memory};
+use super::figure::{self, Figure};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::wiring::SystemClock;
@@ -37,36 +39,8 @@ const EMBEDDINGS: usize = 50;
 /// Words of a query.
 const QUERY_WORDS: usize = 6;
 
-/// One thing measured.
-struct Figure {
-    name: String,
-    p50: f64,
-    p95: Option<f64>,
-    unit: &'static str,
-    goal: &'static str,
-}
-
-impl Figure {
-    fn one(name: impl Into<String>, value: f64, unit: &'static str, goal: &'static str) -> Self {
-        Figure { name: name.into(), p50: value, p95: None, unit, goal }
-    }
-
-    /// The median and the 95th percentile of several.
-    fn many(name: impl Into<String>, mut values: Vec<f64>, unit: &'static str, goal: &'static str) -> Self {
-        values.sort_by(f64::total_cmp);
-        let at = |share: f64| values.get((values.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
-        Figure { name: name.into(), p50: at(0.5), p95: Some(at(0.95)), unit, goal }
-    }
-}
-
 pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(), Failure> {
-    let parent = folder.map_or_else(std::env::temp_dir, Path::to_owned);
-    let folder = tempfile::tempdir_in(&parent).map_err(|error| {
-        Failure::new(
-            Exit::Failure,
-            format!("no folder can be made in {}: {error}; choose another with --in", parent.display()),
-        )
-    })?;
+    let folder = folder_in(folder)?;
     let data = folder.path().join("data");
     let engine = engine(&data)?;
     note(format_args!("storing {memories} memories …"));
@@ -83,13 +57,16 @@ pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(),
     figures.extend(writes(&engine, folder.path())?);
     figures.push(writers(&engine)?);
 
-    let mut text = format!("{:58} {:>9} {:>9}  {:6}  goal\n", "", "p50", "p95", "");
-    for Figure { name, p50, p95, unit, goal } in &figures {
-        let p95 = p95.map_or_else(String::new, |p95| format!("{p95:.3}"));
-        text += &format!("{name:58} {p50:>9.3} {p95:>9}  {unit:6}  {goal}\n");
-    }
-    let row = |Figure { name, p50, p95, unit, goal }: &Figure| json!({"name": name, "p50": p50, "p95": p95, "unit": unit, "goal": goal});
-    Ok(output.either(&figures.iter().map(row).collect::<Value>(), text)?)
+    figure::print(&figures, output)
+}
+
+/// A folder that goes with the run.
+pub fn folder_in(parent: Option<&Path>) -> Result<TempDir, Failure> {
+    let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
+    tempfile::tempdir_in(&parent).map_err(|error| {
+        let problem = format!("no folder can be made in {}: {error}; choose another with --in", parent.display());
+        Failure::new(Exit::Failure, problem)
+    })
 }
 
 pub fn engine(data: &Path) -> Result<Engine, Failure> {
@@ -135,7 +112,7 @@ fn disk(engine: &Engine, text_bytes: usize) -> Result<Figure, Failure> {
 }
 
 /// CPU time of searches whose embedding costs nothing.
-fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure> {
+pub fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure> {
     let mut random = Random(u64::MAX);
     let mut search = || {
         let query = random.words(QUERY_WORDS);

@@ -1,0 +1,100 @@
+//! `memory_append`: write a note.
+
+use loci_core::limits::TAGS_MAX;
+use loci_core::{Error, Memory, Result, Scope};
+use loci_engine::{AppendNote, Appended, Embedding, Keyed, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::arguments::{fault, faults_of_items};
+use super::record::{ACTIVE, kept};
+use crate::wire::rfc3339;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct MemoryAppend;
+
+/// Write a note: a new Markdown file that people and later sessions find. Put one subject into a note, with the reason
+/// and whatever makes it clear without this conversation; `#tags` and `[[links to other notes]]` in the text count.
+/// Nothing that was there changes: a title may be used again.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What the note is about, in a few words (1 to 256 characters); its file is named after it.
+    title: String,
+    /// The text, in Markdown (at most 1 MiB). It is kept as given, but for the ends of its lines.
+    body: String,
+    /// Labels, at most 128 of 128 bytes; searches find it by them, too.
+    #[serde(default)]
+    #[schemars(length(max = TAGS_MAX))]
+    tags: Vec<String>,
+    /// A name of yours for this call (1 to 256 characters), new for each note: repeated with the same arguments
+    /// within a day, it gives the note that was written the first time.
+    idempotency_key: Option<String>,
+}
+
+/// What was written.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The id of the note.
+    id: String,
+    /// Its title.
+    title: String,
+    /// Always `active`.
+    status: &'static str,
+    /// When it was written.
+    created_at: String,
+}
+
+impl Output {
+    fn of(memory: &Memory, title: &str) -> Self {
+        Output {
+            id: memory.id.to_string(),
+            title: title.to_owned(),
+            status: ACTIVE,
+            created_at: rfc3339(memory.created_at),
+        }
+    }
+}
+
+impl TypedTool for MemoryAppend {
+    const NAME: &'static str = "memory_append";
+    const TITLE: &'static str = "Write a note";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const OPERATION: &'static str = "memory:write";
+    const ALIASES: &'static [(&'static str, &'static str)] = &[("content", "body")];
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        let texts = [
+            fault(arguments, "title", check::name),
+            fault(arguments, "body", check::content),
+            fault(arguments, "idempotency_key", check::name),
+        ];
+        texts.into_iter().flatten().chain(faults_of_items(arguments, "tags", TAGS_MAX, check::tag)).collect()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let Arguments { title, body, tags, idempotency_key } = arguments;
+        let request = json!({"title": title, "body": body, "tags": tags}).to_string();
+        let answer = |memory: &Memory| crate::tool::to_value(&Output::of(memory, &title));
+        let written = |memory: &Memory| answer(memory).unwrap_or_default().to_string();
+        let keyed = idempotency_key.as_deref().map(|key| {
+            let keyed = Keyed { operation: MemoryAppend::NAME, key, request: &request };
+            (keyed, &written as &dyn Fn(&Memory) -> String)
+        });
+        let note = AppendNote { title: title.clone(), body, tags, keyed };
+        match context.engine.append_note(context.caller, note)? {
+            Appended::New(memory, embedding) => {
+                let pending = match embedding {
+                    Embedding::Done => None,
+                    Embedding::Pending(reason) => Some(format!("written, not found by its meaning yet: {reason}")),
+                };
+                Ok(Reply::json(answer(&memory)?).with_notice(pending))
+            }
+            Appended::Before(answer) => Ok(Reply::json(kept(&answer)?)),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! `memory_recall`: what to know in a phase of work, as much as there is room for.
+
+use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX};
+use loci_core::{Error, Result, Scope};
+use loci_engine::tokens::estimated_tokens;
+use loci_engine::{BundleRequest, Bundled, Keyed, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::arguments::{await_notes, both, fault, faults_of_items};
+use super::record::kept;
+use crate::wire::{Count, rounded};
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Tokens without `budget_tokens`.
+const BUDGET_TOKENS_DEFAULT: usize = 4_096;
+
+pub struct MemoryRecall;
+
+/// Read what matters in a phase of work before you begin it, as one Markdown text: the notes that are always loaded,
+/// then those that fit the phases best, as many as there is room for, each whole. The last line says how many were
+/// left out.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The phases: setup, plan, work, review, release, bugfix or documenter, or what the work is about in words of
+    /// your own (1 to 256 characters each).
+    #[schemars(length(min = 1, max = PHASES_MAX))]
+    phases: Vec<String>,
+    /// How many tokens the text may have, its headings included: 4,096 if left out, 1,000,000 at most.
+    budget_tokens: Option<Count>,
+    /// A name of yours for this call (1 to 256 characters): repeated with the same arguments within a day, it gives
+    /// the same text again, whatever changed. Leave it out for what is known now.
+    idempotency_key: Option<String>,
+}
+
+/// What was put together.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Output {
+    /// The text; empty if nothing is known or nothing fits.
+    markdown: String,
+    /// The phases that it is for.
+    phases: Vec<String>,
+    /// How many tokens it could have.
+    budget_tokens: usize,
+    /// How many it has.
+    used_tokens: usize,
+    /// What is in it, in its order.
+    included: Vec<Included>,
+    /// How many memories would belong there and did not fit.
+    dropped: usize,
+    /// What to know besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    notice: Option<String>,
+}
+
+/// A memory in the text.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Included {
+    /// Its id.
+    id: String,
+    /// Its title.
+    title: String,
+    /// How much it matters in the phases, 0 to 1.
+    score: f64,
+}
+
+impl From<Bundled> for Included {
+    fn from(bundled: Bundled) -> Self {
+        Included { id: bundled.id.to_string(), title: bundled.title, score: rounded(bundled.score, 4) }
+    }
+}
+
+impl Output {
+    /// The Markdown, and before it what there is to say besides, where that takes no room from the notes.
+    fn text(&self) -> String {
+        let nothing = self.markdown.is_empty().then(|| match self.dropped {
+            0 => "Nothing is known for this yet.".to_owned(),
+            dropped => format!("Nothing fits; left out: {dropped}. Raise budget_tokens."),
+        });
+        let notice = self.notice.as_ref().map(|notice| format!("> Note: {notice}.\n\n"));
+        let mut text = self.markdown.clone();
+        let mut room = self.budget_tokens.saturating_sub(self.used_tokens);
+        for line in [nothing, notice].into_iter().flatten() {
+            let tokens = estimated_tokens(&line);
+            if tokens <= room {
+                room -= tokens;
+                text.insert_str(0, &line);
+            }
+        }
+        text
+    }
+}
+
+impl TypedTool for MemoryRecall {
+    const NAME: &'static str = "memory_recall";
+    const TITLE: &'static str = "Recall for a phase";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:read";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        let phases = faults_of_items(arguments, "phases", PHASES_MAX, check::name);
+        phases.into_iter().chain(fault(arguments, "idempotency_key", check::name)).collect()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let Arguments { phases, budget_tokens, idempotency_key } = arguments;
+        let budget_tokens = budget_tokens.map_or(BUDGET_TOKENS_DEFAULT, |count| count.0).min(BUNDLE_TOKENS_MAX);
+        let request = json!({"phases": phases, "budget_tokens": budget_tokens}).to_string();
+        let work = || {
+            let unread = await_notes(context);
+            let bundle = context.engine.bundle(context.caller, &BundleRequest { phases: &phases, budget_tokens })?;
+            Ok(Output {
+                markdown: bundle.markdown,
+                phases: phases.clone(),
+                budget_tokens,
+                used_tokens: bundle.used_tokens,
+                included: bundle.included.into_iter().map(Included::from).collect(),
+                dropped: bundle.dropped,
+                notice: both(unread, bundle.degraded),
+            })
+        };
+        let output: Output = match idempotency_key.as_deref() {
+            None => work()?,
+            Some(key) => {
+                let keyed = Keyed { operation: MemoryRecall::NAME, key, request: &request };
+                let answer = || Ok(crate::tool::to_value(&work()?)?.to_string());
+                kept(&context.engine.once(context.caller, keyed, answer)?)?
+            }
+        };
+        Ok(Reply { notice: output.notice.clone(), ..Reply::new(output.text(), crate::tool::to_value(&output)?) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_has_no_more_tokens_than_it_may() {
+        let nothing = "Nothing is known for this yet.";
+        let left_out = "Nothing fits; left out: 3. Raise budget_tokens.";
+        let noted = "> Note: some are not read yet.\n\n";
+        let rows = [
+            // Markdown, its tokens, the budget, what was left out, whether there is a notice; the text.
+            ("# work\n", 2, 2, 0, false, "# work\n".to_owned()),
+            ("# work\n", 2, 9, 0, true, "# work\n".to_owned()),
+            ("# work\n", 2, 10, 0, true, format!("{noted}# work\n")),
+            ("", 0, 7, 0, false, String::new()),
+            ("", 0, 8, 0, false, nothing.to_owned()),
+            ("", 0, 15, 0, true, nothing.to_owned()),
+            ("", 0, 16, 0, true, format!("{noted}{nothing}")),
+            ("", 0, 11, 3, false, String::new()),
+            ("", 0, 12, 3, false, left_out.to_owned()),
+            ("", 0, 11, 3, true, noted.to_owned()),
+        ];
+        for (markdown, used_tokens, budget_tokens, dropped, has_notice, expected) in rows {
+            let output = Output {
+                markdown: markdown.to_owned(),
+                phases: Vec::new(),
+                budget_tokens,
+                used_tokens,
+                included: Vec::new(),
+                dropped,
+                notice: has_notice.then(|| "some are not read yet".to_owned()),
+            };
+            let text = output.text();
+            assert_eq!(text, expected);
+            assert!(estimated_tokens(&text) <= budget_tokens, "{text:?} has more than {budget_tokens} tokens");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `memory_search`: find notes and other memories by a question, page by page.
+
+use loci_core::limits::RECALL_RESULTS_MAX;
+use loci_core::{Error, Result, Scope};
+use loci_engine::{PageRequest, check};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{await_notes, both, fault};
+use super::record::Found;
+use crate::wire::{Count, explained, rounded};
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Results without `top_k`.
+const TOP_K_DEFAULT: usize = 5;
+/// Digits of a score after the point.
+const SCORE_DIGITS: i32 = 6;
+
+pub struct MemorySearch;
+
+/// Find notes and other memories about something, by meaning and by words, best first. Each result is whole. Where
+/// there are more, the reply has a `next_cursor`: give it back as `cursor`, with the same query, for those that follow.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What you want to know, as a question or in key words.
+    query: String,
+    /// How many results at most: 5 if left out, 100 at most.
+    top_k: Option<Count>,
+    /// True to find forgotten ones, too; their `status` is `deleted`.
+    #[serde(default)]
+    include_deleted: bool,
+    /// The `next_cursor` of the page before; leave it out for the first page.
+    cursor: Option<String>,
+}
+
+/// A page of results.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// What was found, best first; those with equal scores in the order of ids.
+    results: Vec<Found>,
+    /// Where the next page begins; null if there is none.
+    #[schemars(schema_with = "string_or_null")]
+    next_cursor: Option<String>,
+}
+
+fn string_or_null(_: &mut SchemaGenerator) -> Schema {
+    // Both are named on their own, since a list of types loses its null.
+    json_schema!({"anyOf": [{"type": "string"}, {"type": "null"}]})
+}
+
+impl TypedTool for MemorySearch {
+    const NAME: &'static str = "memory_search";
+    const TITLE: &'static str = "Search notes";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:read";
+    const ALIASES: &'static [(&'static str, &'static str)] = &[("limit", "top_k")];
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        fault(arguments, "query", check::query).into_iter().collect()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let unread = await_notes(context);
+        let request = PageRequest {
+            query: &arguments.query,
+            with_forgotten: arguments.include_deleted,
+            limit: arguments.top_k.map_or(TOP_K_DEFAULT, |count| count.0).min(RECALL_RESULTS_MAX),
+            cursor: arguments.cursor.as_deref(),
+        };
+        let page = context.engine.page(context.caller, &request)?;
+        let mut hits = page.hits;
+        for hit in &mut hits {
+            hit.score = rounded(hit.score, SCORE_DIGITS);
+        }
+        // Scores that read the same are the same.
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id)));
+        let explanations = hits.iter().map(explained).collect();
+        let output = Output { results: hits.into_iter().map(Found::from).collect(), next_cursor: page.next_cursor };
+        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(both(unread, page.degraded));
+        Ok(reply.with_explanations(explanations))
+    }
+}

@@ -1,0 +1,41 @@
+//! vault: notes that are Markdown files, for people to open in an editor and for agents to search (four tools).
+//!
+//! A note is a file whose frontmatter and text are the truth; what the others filed is found, recalled and
+//! forgotten here in the same terms: its title is the first line of its text, its body the whole. Forgetting flips
+//! the status and removes nothing.
+
+mod arguments;
+mod memory_append;
+mod memory_forget;
+mod memory_recall;
+mod memory_search;
+mod record;
+
+use loci_core::Ownership;
+
+use crate::{Dialect, FailureShape, Tool};
+
+/// The dialect: the tools in the order of the original's reference.
+pub static DIALECT: Dialect = Dialect {
+    name: "vault",
+    title: "loci memory (vault tools)",
+    instructions: "Memory kept as Markdown notes, which people read and edit in the same folder. Begin each phase of \
+        your work with `memory_recall`, naming the phase: setup, plan, work, review, release, bugfix, documenter, or \
+        a few words of your own. Ask `memory_search` before you decide something that may have been settled. Write \
+        down what should outlast this conversation with `memory_append`: one subject to a note, a title that says \
+        what it is about, text that makes sense alone; link notes with [[their titles]]. A note is never changed \
+        through these tools: when one no longer holds, append what does and take the old one out of sight with \
+        `memory_forget`. Its file stays, and a person can bring it back.",
+    failure_shape: FailureShape::NestedWithStatus,
+    ownership: Ownership::Usual,
+    user_argument: None,
+    tools: &TOOLS,
+    resources: None,
+};
+
+static TOOLS: [Tool; 4] = [
+    Tool::of::<memory_search::MemorySearch>(),
+    Tool::of::<memory_recall::MemoryRecall>(),
+    Tool::of::<memory_append::MemoryAppend>(),
+    Tool::of::<memory_forget::MemoryForget>(),
+];

@@ -1,0 +1,64 @@
+//! A memory in this dialect's terms.
+
+use loci_core::{Error, Result};
+use loci_engine::{Hit, shown_title};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::wire::rfc3339;
+
+/// The status of a memory that everybody finds.
+pub const ACTIVE: &str = "active";
+/// The status of one that was forgotten.
+pub const DELETED: &str = "deleted";
+
+/// A memory, and how well it fits.
+#[derive(Serialize, JsonSchema)]
+pub struct Found {
+    /// Its id.
+    id: String,
+    /// Its title; of a memory without one, its first line.
+    title: String,
+    /// Its text.
+    body: String,
+    /// How well it fits the query, 0 to 1.
+    score: f64,
+    /// Its labels.
+    tags: Vec<String>,
+    /// `active`, or `deleted` if it was forgotten.
+    status: &'static str,
+    /// When it was first stored.
+    created_at: String,
+    /// When its text last changed.
+    updated_at: String,
+    /// When it was forgotten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted_at: Option<String>,
+}
+
+impl From<Hit> for Found {
+    fn from(hit: Hit) -> Self {
+        let Hit { memory, score, .. } = hit;
+        Found {
+            id: memory.id.to_string(),
+            title: shown_title(&memory).into_owned(),
+            body: memory.content,
+            score,
+            tags: memory.tags,
+            status: if memory.forgotten_at.is_some() { DELETED } else { ACTIVE },
+            created_at: rfc3339(memory.created_at),
+            updated_at: rfc3339(memory.updated_at),
+            deleted_at: memory.forgotten_at.map(rfc3339),
+        }
+    }
+}
+
+/// An answer that was kept under a key.
+///
+/// # Errors
+/// `internal`, if it is none of ours.
+pub fn kept<T: DeserializeOwned>(answer: &str) -> Result<T> {
+    let problem = "what was answered under this `idempotency_key` cannot be read any more; use another key";
+    serde_json::from_str(answer).map_err(|_| Error::internal(problem))
+}

@@ -1,0 +1,170 @@
+//! The folder of notes of a case, and what a person does there.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use loci_core::{Clock, Timestamp};
+use loci_testkit::FixedClock;
+use loci_vault::VaultFolder;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A folder, with room beside it for its lock and for itself while it is away.
+pub struct Folder {
+    place: tempfile::TempDir,
+    clock: Arc<FixedClock>,
+}
+
+/// What a person does to a file.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Act {
+    /// Writes a file anew, in folders that are made for it.
+    Write {
+        file: String,
+        text: Value,
+    },
+    /// Writes that many, with the number of each in the place of every `#`.
+    WriteMany {
+        files: String,
+        text: String,
+        count: usize,
+    },
+    /// Adds to its end.
+    Append {
+        file: String,
+        text: Value,
+    },
+    /// Puts one text in the place of another, which has to be there.
+    Replace {
+        file: String,
+        what: String,
+        by: String,
+    },
+    Rename {
+        file: String,
+        to: String,
+    },
+    Copy {
+        file: String,
+        to: String,
+    },
+    Delete {
+        file: String,
+    },
+    /// The whole folder goes away, such as a drive that is unmounted.
+    TakeAway,
+    /// It comes back.
+    BringBack,
+}
+
+impl Folder {
+    pub fn new(clock: Arc<FixedClock>) -> Self {
+        Folder { place: tempfile::tempdir().unwrap(), clock }
+    }
+
+    /// The folder as loci has it.
+    pub fn notes(&self) -> Arc<VaultFolder> {
+        Arc::new(VaultFolder::new(self.root(), self.place.path().join("lock"), self.clock.clone()))
+    }
+
+    fn root(&self) -> PathBuf {
+        self.place.path().join("notes")
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.root().join(file)
+    }
+
+    /// Does it, at the moment of the clock. `fill` fills holes.
+    pub fn act(&self, act: &Act, fill: &dyn Fn(&Value) -> Result<Value, String>) -> Result<(), String> {
+        let text = |text: &Value| match fill(text)? {
+            Value::String(text) => Ok(text),
+            _ => Err("a file takes a string".to_owned()),
+        };
+        let done = match act {
+            Act::Write { file, text: value } => self.write(file, &text(value)?),
+            Act::WriteMany { files, text, count } => (1..=*count)
+                .map(|number| number.to_string())
+                .try_for_each(|number| self.write(&files.replace('#', &number), &text.replace('#', &number))),
+            Act::Append { file, text: value } => {
+                let text = self.text(file)?.ok_or_else(|| format!("there is no {file}"))? + &text(value)?;
+                self.write(file, &text)
+            }
+            Act::Replace { file, what, by } => {
+                let before = self.text(file)?.ok_or_else(|| format!("there is no {file}"))?;
+                let after = before.replace(what, by);
+                if before == after {
+                    return Err(format!("{file} has no {what:?}:\n{before}"));
+                }
+                self.write(file, &after)
+            }
+            Act::Rename { file, to } => {
+                let to = self.path(to);
+                make_parent(&to).and_then(|()| fs::rename(self.path(file), to))
+            }
+            Act::Copy { file, to } => {
+                let to = self.path(to);
+                make_parent(&to).and_then(|()| fs::copy(self.path(file), &to)).and_then(|_| self.stamp(&to))
+            }
+            Act::Delete { file } => fs::remove_file(self.path(file)),
+            Act::TakeAway => fs::rename(self.root(), self.place.path().join("away")),
+            Act::BringBack => fs::rename(self.place.path().join("away"), self.root()),
+        };
+        done.map_err(|error| error.to_string())
+    }
+
+    /// What is in a file; none if it is not there.
+    pub fn text(&self, file: &str) -> Result<Option<String>, String> {
+        match fs::read_to_string(self.path(file)) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(format!("{file}: {error}")),
+        }
+    }
+
+    /// Everything in the folder, whatever it is, in the order of names.
+    pub fn files(&self) -> Result<Vec<String>, String> {
+        let mut files = Vec::new();
+        collect(&self.root(), "", &mut files).map_err(|error| error.to_string())?;
+        files.sort();
+        Ok(files)
+    }
+
+    fn write(&self, file: &str, text: &str) -> std::io::Result<()> {
+        let path = self.path(file);
+        make_parent(&path)?;
+        File::create(&path)?.write_all(text.as_bytes())?;
+        self.stamp(&path)
+    }
+
+    /// Gives a file the time of the clock, so that a case says the same whenever it runs.
+    fn stamp(&self, path: &Path) -> std::io::Result<()> {
+        let now: Timestamp = self.clock.now();
+        let now = Duration::from_micros(u64::try_from(now.microseconds()).unwrap());
+        File::options().write(true).open(path)?.set_modified(SystemTime::UNIX_EPOCH + now)
+    }
+}
+
+fn make_parent(path: &Path) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<String>) -> std::io::Result<()> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            collect(&entry.path(), &format!("{name}/"), files)?;
+        } else {
+            files.push(name);
+        }
+    }
+    Ok(())
+}

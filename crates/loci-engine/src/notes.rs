@@ -1,0 +1,218 @@
+//! The folder of notes, as the engine keeps it: what is known of its state in this process.
+
+mod change;
+mod identity;
+mod index;
+mod look;
+mod names;
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use loci_core::{
+    FileProblem, FileProblemKind, Filter, FolderScan, Forgotten, NoteFile, NoteFolder, Reader, Result, Space, Timestamp,
+};
+
+use crate::{Bell, Engine};
+
+pub(crate) use change::{cannot_change, no_folder};
+pub(crate) use index::{Embedded, Reading, memory_of, note_body};
+
+/// The folder of notes of the default space.
+pub(crate) struct Notes {
+    pub(crate) folder: Arc<dyn NoteFolder>,
+    /// The tool set that notes of people count as having come in through.
+    pub(crate) origin: &'static str,
+    /// Rings when something may have changed in the folder.
+    pub(crate) bell: Arc<Bell>,
+    state: Mutex<State>,
+    ready: Condvar,
+}
+
+/// How far this process has come with the folder.
+#[derive(Debug, Default)]
+struct State {
+    /// Whether the first reconciliation is still to end.
+    is_starting: bool,
+    /// As the last reconciliation said.
+    away: Option<String>,
+}
+
+impl Notes {
+    pub(crate) fn new(folder: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
+        Notes { folder, origin, bell: Arc::default(), state: Mutex::default(), ready: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end_start(&self) {
+        self.state().is_starting = false;
+        self.ready.notify_all();
+    }
+
+    /// Remembers whether the folder is away.
+    pub(crate) fn found(&self, away: Option<&String>) {
+        let mut state = self.state();
+        if let Some(why) = away
+            && state.away.is_none()
+        {
+            tracing::warn!("{why}");
+        }
+        state.away = away.cloned();
+    }
+
+    /// Why it cannot be told which of the known files are gone, if so: the folder is not there, or it is
+    /// another one than the noted one and has none of them.
+    pub(crate) fn away(&self, rows: &[NoteFile], scan: &FolderScan, noted: Option<&String>) -> Option<String> {
+        let known = || rows.iter().filter(|row| row.missing_since.is_none());
+        let is_there = |row: &NoteFile| scan.files.binary_search_by(|(path, _)| path.as_str().cmp(&row.path)).is_ok();
+        let is_known_folder = scan.identity.is_some() && (scan.identity.as_ref() == noted || known().any(is_there));
+        if is_known_folder || known().next().is_none() {
+            return None;
+        }
+        let (location, count) = (self.folder.location(), known().count());
+        Some(if scan.identity.is_none() {
+            format!("the folder of notes {location} is not there; what is known of its {count} notes stays")
+        } else {
+            format!(
+                "the folder of notes {location} is another one than before and has none of the {count} notes that are \
+                 known, as if a drive were not mounted; what is known of them stays"
+            )
+        })
+    }
+}
+
+/// What a reconciliation found and did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reconciled {
+    /// Files that were new or whose content had changed, and are indexed now.
+    pub indexed: usize,
+    /// Files that were found under another path than before, as the same memories.
+    pub moved: usize,
+    /// Files that are gone, and with them their memories.
+    pub removed: usize,
+    /// Files of which nothing was read, since neither size nor time had changed.
+    pub unchanged: usize,
+    /// Why the folder cannot be looked at, or seems to be another one than before: then nothing was removed.
+    pub away: Option<String>,
+}
+
+/// How the folder of notes and its index stand, for people.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NoteStatus {
+    /// Where the folder is.
+    pub location: String,
+    /// Notes that are found, forgotten ones not included.
+    pub notes: usize,
+    /// Forgotten ones.
+    pub forgotten: usize,
+    /// Paths that are new or changed in the folder since they were last read.
+    pub not_indexed: Vec<String>,
+    /// Paths with what is wrong with each, in the order of paths.
+    pub problems: Vec<(String, FileProblem)>,
+    /// As [`Reconciled::away`].
+    pub away: Option<String>,
+}
+
+/// Every memory of the space of the notes, whatever became of it.
+fn everything() -> Filter {
+    Filter::of(Space::default(), Reader::everything(), Timestamp::MIN)
+}
+
+/// What is known of the file at this path, in rows that are in the order of paths.
+fn row_at<'a>(rows: &'a [NoteFile], path: &str) -> Option<&'a NoteFile> {
+    rows.binary_search_by(|row| row.path.as_str().cmp(path)).ok().map(|index| &rows[index])
+}
+
+impl Engine {
+    /// Rings when something may have changed in the folder of notes; none without such a folder.
+    pub fn to_reconcile(&self) -> Option<&Arc<Bell>> {
+        self.notes.as_ref().map(|notes| &notes.bell)
+    }
+
+    /// Says that this process is about to learn what is in the folder of notes: from now on
+    /// [`await_notes`](Engine::await_notes) waits for that.
+    pub fn begin_notes(&self) {
+        if let Some(notes) = &self.notes {
+            notes.state().is_starting = true;
+        }
+    }
+
+    /// Ends the wait for the folder of notes, since another process keeps its index: as soon as a
+    /// reconciliation that runs there has ended.
+    pub fn notes_kept_by_another(&self) {
+        let Some(notes) = &self.notes else { return };
+        // Whoever has the lock next is behind it.
+        if let Err(error) = notes.folder.lock() {
+            tracing::warn!(%error, "notes that are read by another process just now are found later");
+        }
+        notes.end_start();
+    }
+
+    /// Brings the index up to the folder, and ends the wait for that.
+    pub(crate) fn reconcile_notes(&self, accepts_missing: bool) -> Result<Reconciled> {
+        let Some(notes) = &self.notes else { return Ok(Reconciled::default()) };
+        let reconciled = notes.folder.lock().and_then(|_lock| self.look(notes, accepts_missing, None));
+        notes.end_start();
+        reconciled
+    }
+
+    /// The moment now, in milliseconds, which people read more easily in a file.
+    pub(crate) fn note_time(&self) -> Timestamp {
+        Timestamp::from_microseconds(self.now().microseconds().div_euclid(1_000) * 1_000)
+    }
+
+    /// Waits until the first reconciliation that this process is doing has ended, at most that long. Says
+    /// what is not known yet, if it takes longer, or that the folder is away.
+    pub fn await_notes(&self, timeout: Duration) -> Option<String> {
+        let notes = self.notes.as_ref()?;
+        let waited = notes.ready.wait_timeout_while(notes.state(), timeout, |state| state.is_starting);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.is_starting {
+            let notice = "the folder of notes is still being read: what people changed in it may be missing; ask again";
+            return Some(notice.to_owned());
+        }
+        state.away.is_some().then(|| "the folder of notes is away: what is known of it is searched".to_owned())
+    }
+
+    /// How the folder of notes and its index stand. Changes nothing, reads no file.
+    ///
+    /// # Errors
+    /// `unavailable` if the store or the folder cannot be read, or there is no such folder.
+    pub fn note_status(&self) -> Result<NoteStatus> {
+        let notes = self.notes.as_ref().ok_or_else(no_folder)?;
+        let rows = self.store.note_files(&Space::default())?;
+        let scan = notes.folder.scan()?;
+        let noted = self.store.note_folder(&Space::default())?;
+        let all = self.store.notes_among(&everything(), usize::MAX)?.len();
+        let found = Filter { forgotten: Forgotten::Hide, ..everything() };
+        let found = self.store.notes_among(&found, usize::MAX)?.len();
+        let (mut not_indexed, mut problems) = (Vec::new(), scan.skipped.clone());
+        for (path, stamp) in &scan.files {
+            let is_known = |row: &&NoteFile| {
+                let problem = row.problem.as_ref().map(|problem| problem.kind);
+                row.missing_since.is_none() && (row.stamp == *stamp || problem == Some(FileProblemKind::Unreadable))
+            };
+            match row_at(&rows, path).filter(is_known) {
+                None => not_indexed.push(path.clone()),
+                Some(row) => problems.extend(row.problem.clone().map(|problem| (path.clone(), problem))),
+            }
+        }
+        problems.extend(scan.unreadable_folders.iter().map(|path| {
+            let message = "this folder cannot be read; what is known of the notes in it stays; check its permissions";
+            (path.clone(), FileProblem { kind: FileProblemKind::Unreadable, message: message.to_owned() })
+        }));
+        problems.sort_by(|left, right| left.0.cmp(&right.0));
+        let away = notes.away(&rows, &scan, noted.as_ref());
+        Ok(NoteStatus {
+            location: notes.folder.location(),
+            notes: found,
+            forgotten: all.saturating_sub(found),
+            not_indexed,
+            problems,
+            away,
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! Changing a note through its file.
+
+use loci_core::{
+    Caller, Error, ErrorCode, FileProblemKind, Filter, Forgotten, Memory, MemoryId, Note, NoteFile, Result, Space,
+};
+
+use super::{Embedded, Notes, Reading};
+use crate::Engine;
+
+/// Attempts at a change of one file while others change it.
+const ATTEMPTS_MAX: usize = 10;
+
+/// That there is no folder of notes.
+pub(crate) fn no_folder() -> Error {
+    Error::unavailable("there is no folder of notes here")
+}
+
+/// That a note cannot be changed, because of its file.
+pub(crate) fn cannot_change(reason: &str) -> Error {
+    Error::new(ErrorCode::Conflict, format!("the note was not changed: {reason}"))
+}
+
+impl Engine {
+    /// Whether a memory is a note.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub(crate) fn is_note(&self, space: &Space, id: &MemoryId) -> Result<bool> {
+        Ok(*space == Space::default() && self.store.note_file_of(space, id)?.is_some())
+    }
+
+    /// Changes a note that the caller may write through its file: what a person changed there meanwhile stays,
+    /// and is indexed first. `change` gets the latest state and says whether there is anything to write.
+    /// None if the memory is no note.
+    ///
+    /// # Errors
+    /// Those of [`writable_among`](Engine::writable_among) and of `change`; `conflict` if the file cannot be
+    /// rewritten, or others change it all the time; `unavailable` if the store or the folder cannot be written,
+    /// or the folder is away.
+    pub(crate) fn change_note(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        forgotten: Forgotten,
+        embedded: &Embedded,
+        mut change: impl FnMut(&Memory, &mut Note) -> Result<bool>,
+    ) -> Result<Option<Memory>> {
+        if !self.is_note(&caller.space, id)? {
+            return Ok(None);
+        }
+        let notes = self.notes.as_ref().ok_or_else(no_folder)?;
+        let _lock = notes.folder.lock()?;
+        for _ in 0..ATTEMPTS_MAX {
+            let memory = self.writable_among(caller, id, forgotten)?;
+            let Some(row) = self.store.note_file_of(&caller.space, id)? else { break };
+            let path = row.path.clone();
+            if let Some(changed) = self.try_change(notes, memory, row, embedded, &mut change)? {
+                return Ok(Some(changed));
+            }
+            if self.look(notes, false, Some(&path))?.away.is_some() {
+                return Err(Error::unavailable("the folder of notes is away, so that nothing in it can be changed"));
+            }
+        }
+        Err(cannot_change("its file changes all the time; try again"))
+    }
+
+    /// One attempt at it: none if the file is not as it is known.
+    fn try_change(
+        &self,
+        notes: &Notes,
+        memory: Memory,
+        row: NoteFile,
+        embedded: &Embedded,
+        change: &mut impl FnMut(&Memory, &mut Note) -> Result<bool>,
+    ) -> Result<Option<Memory>> {
+        let Some(read) = notes.folder.read(&row.path)? else { return Ok(None) };
+        match &read.problem {
+            Some(problem) if problem.kind == FileProblemKind::Unreadable => {
+                return Err(Error::unavailable(format!("the note was not changed: {}", problem.message)));
+            }
+            Some(problem) => return Err(cannot_change(&problem.message)),
+            None => {}
+        }
+        let Some(content) = read.content.filter(|_| read.hash == row.hash) else { return Ok(None) };
+        // From now on the file says which memory it is.
+        let mut note = Note { id: Some(memory.id.clone()), ..content.note };
+        if !change(&memory, &mut note)? {
+            return Ok(Some(memory));
+        }
+        let written = match notes.folder.rewrite(&row.path, &read.hash, &note) {
+            Err(error) if matches!(error.code, ErrorCode::Conflict | ErrorCode::NotFound) => return Ok(None),
+            outcome => outcome?,
+        };
+        // What another text links to is found out by the next look.
+        let is_linked = written.content.as_ref().is_some_and(|content| content.links == row.links);
+        let row = NoteFile {
+            stamp: written.stamp,
+            is_settled: written.is_settled && is_linked,
+            hash: written.hash,
+            says_id: true,
+            problem: written.problem,
+            ..row
+        };
+        let mut reading = Reading { content: written.content, ..Reading::of(row) };
+        let indexed = self.index(notes, &mut reading, embedded);
+        indexed.map_err(|error| {
+            let message =
+                format!("the file of the note was changed, and searches will show it later: {}", error.message);
+            Error { message, ..error }
+        })?;
+        self.store.get(&memory.space, &memory.id)
+    }
+
+    /// Forgets the caller's notes that pass; returns how many. Their files stay.
+    ///
+    /// # Errors
+    /// As for [`forget_softly`](Engine::forget_softly): what was forgotten until then stays so.
+    pub(crate) fn forget_notes(&self, caller: &Caller, filter: &Filter, only: Option<&MemoryId>) -> Result<usize> {
+        if caller.space != Space::default() {
+            return Ok(0);
+        }
+        let notes = self.store.notes_among(filter, usize::MAX)?;
+        let mut forgotten = 0;
+        for id in notes.iter().filter(|id| only.is_none_or(|only| only == *id)) {
+            match self.forget_softly(caller, id) {
+                Ok(_) => forgotten += 1,
+                // Its file is gone meanwhile.
+                Err(error) if error.code == ErrorCode::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(forgotten)
+    }
+}

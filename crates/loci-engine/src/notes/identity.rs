@@ -1,0 +1,98 @@
+//! Which memory a file is.
+
+use loci_core::{Change, ContentHash, FileProblemKind, FileRead, MemoryId, NoteFile};
+
+use super::index::new_id;
+use super::look::Look;
+
+/// Which memory a file is, and how that was told.
+#[derive(Debug)]
+pub(super) struct Identity {
+    pub(super) id: MemoryId,
+    /// Whether the file says so itself.
+    pub(super) says_id: bool,
+    /// Whether it says the id of something else.
+    pub(super) is_duplicate: bool,
+    /// Whether another file was this memory, which is not there any more.
+    pub(super) is_moved: bool,
+    /// What becomes of the rows of other files by it.
+    pub(super) others: Vec<Change>,
+}
+
+impl Identity {
+    fn new(id: MemoryId, says_id: bool) -> Self {
+        Identity { id, says_id, is_duplicate: false, is_moved: false, others: Vec::new() }
+    }
+}
+
+impl Look<'_> {
+    /// Which memory a file is that says this `uid` and has this content: that of its `uid`, unless another file
+    /// which is there says the same; else the one that it was, or that a file of the same content was which is
+    /// gone; else a new one.
+    pub(super) fn identify(&mut self, path: &str, said: Option<MemoryId>, hash: ContentHash) -> Identity {
+        let own = self.row(path).and_then(|row| row.memory.clone());
+        let Some(uid) = said else {
+            return match own {
+                Some(own) => Identity::new(own, false),
+                None => match self.gone_with(path, hash) {
+                    Some((other, id)) => self.moved(&other, Identity::new(id, false)),
+                    None => Identity::new(new_id(), false),
+                },
+            };
+        };
+        let identity = Identity::new(uid, true);
+        if own.as_ref() == Some(&identity.id) {
+            return identity;
+        }
+        match self.holders.get(&identity.id).cloned() {
+            None => identity,
+            Some(other) if !self.is_there(&other) && !self.is_hidden(&other) => self.moved(&other, identity),
+            Some(other) if !self.says(&other, &identity.id) => self.displacing(&other, identity),
+            Some(_) => Identity { is_duplicate: true, ..Identity::new(own.unwrap_or_else(new_id), false) },
+        }
+    }
+
+    /// A file with this content that is not there any more, with its memory. One of the same name comes first.
+    fn gone_with(&self, path: &str, hash: ContentHash) -> Option<(String, MemoryId)> {
+        let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+        let memory = |other: &String| {
+            let id = self.row(other)?.memory.clone()?;
+            (self.holders.get(&id) == Some(other)).then(|| (other.clone(), id))
+        };
+        let gone = self.gone.get(&hash)?.iter().filter_map(memory);
+        gone.min_by_key(|(other, _)| (name(other) != name(path), other.clone()))
+    }
+
+    fn moved(&mut self, other: &str, mut identity: Identity) -> Identity {
+        self.after.insert(other.to_owned(), None);
+        identity.others.push(Change::DeleteNoteFile { path: other.to_owned() });
+        identity.is_moved = true;
+        identity
+    }
+
+    /// Whether the other file says this id itself.
+    fn says(&self, other: &str, id: &MemoryId) -> bool {
+        let said = self.row(other).is_some_and(|row| row.says_id);
+        if !self.waiting.contains(other) {
+            return said;
+        }
+        match self.notes.folder.read(other).ok().flatten() {
+            Some(FileRead { content: Some(content), .. }) => content.note.id.as_ref() == Some(id),
+            Some(FileRead { problem: Some(problem), .. }) if problem.kind != FileProblemKind::Unreadable => false,
+            _ => said,
+        }
+    }
+
+    /// Takes the id from a file that does not say it itself, which gets another one.
+    fn displacing(&mut self, other: &str, mut identity: Identity) -> Identity {
+        if let Some(row) = self.row(other).cloned() {
+            let row = NoteFile { memory: None, is_settled: false, ..row };
+            self.after.insert(other.to_owned(), Some(row.clone()));
+            identity.others.push(Change::PutNoteFile(Box::new(row)));
+        }
+        if self.is_there(other) && self.waiting.insert(other.to_owned()) {
+            self.queue.push_back(other.to_owned());
+        }
+        identity
+    }
+}

@@ -1,0 +1,375 @@
+//! What of a file becomes a memory, and how the index is brought up to it.
+
+use std::collections::{HashMap, HashSet};
+use std::{slice, thread};
+
+use loci_core::{
+    Batch, Change, Delivery, Error, ErrorCode, Expect, FileProblem, FileProblemKind, FileStamp, Link, Memory, MemoryId,
+    Note, NoteContent, NoteFile, Passage, Relation, Result, Space, Tier, Timestamp, Vector, Visibility, limits,
+};
+use uuid::Uuid;
+
+use super::{Notes, everything};
+use crate::ops::converse::GLOBAL;
+use crate::{Embedding, Engine, SearchMode, catch_panic, check};
+
+/// What a note is.
+pub(super) const KIND: &str = "note";
+/// What a note weighs: as much as any other memory whose writer names no weight.
+const WEIGHT: f64 = 1.0;
+/// Files from which on several threads analyse them, and how many threads do at most.
+const SHARED_MIN: usize = 32;
+const THREADS_MAX: usize = 4;
+/// Attempts at one change while others change the same memories. Every failed one is another's success.
+const ATTEMPTS_MAX: usize = 100;
+
+/// What was seen of a file, and what comes of it in one transaction.
+#[derive(Debug, Clone)]
+pub(crate) struct Reading {
+    /// What is known of the file from now on.
+    pub(crate) row: NoteFile,
+    /// Whether that is known already.
+    pub(crate) is_known: bool,
+    /// What the file says; none leaves the memory as it is.
+    pub(crate) content: Option<NoteContent>,
+    /// Whether no note has the id of the memory so far: one that has it is something else.
+    pub(crate) is_new: bool,
+    /// What becomes of the rows of other files.
+    pub(crate) others: Vec<Change>,
+    /// A memory that no file is any more, unless another one of the same transaction is.
+    pub(crate) left: Option<MemoryId>,
+}
+
+impl Reading {
+    /// A file of which nothing but the row changes.
+    pub(super) fn of(row: NoteFile) -> Self {
+        Reading { row, is_known: false, content: None, is_new: false, others: Vec::new(), left: None }
+    }
+
+    /// The memory that is written.
+    fn written(&self) -> Option<&MemoryId> {
+        self.row.memory.as_ref().filter(|_| self.content.is_some())
+    }
+
+    /// Makes it a memory of its own, since its id is taken.
+    fn part(&mut self) {
+        self.row.memory = Some(self.left.take().unwrap_or_else(new_id));
+        self.row.says_id = false;
+        self.row.problem.get_or_insert_with(duplicate_uid);
+        self.is_new = false;
+    }
+}
+
+/// The vectors of a text that was embedded before its note was written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Embedded {
+    title: Option<String>,
+    content: String,
+    vectors: Vec<Vector>,
+}
+
+/// A text as it will be read from the file that it is written into.
+pub(crate) fn note_body(text: &str) -> String {
+    let mut body = text.replace("\r\n", "\n");
+    // What is left of "\r\r\n" is one again.
+    while body.contains("\r\n") {
+        body = body.replace("\r\n", "\n");
+    }
+    body.truncate(body.trim_end_matches(['\r', '\n']).len());
+    body
+}
+
+/// The problem of a file whose `uid` belongs to something else.
+pub(super) fn duplicate_uid() -> FileProblem {
+    let message = "its `uid` is that of another note or memory; it is indexed under an id of its own; remove the `uid` \
+                   if both are to stay, or the copy";
+    FileProblem { kind: FileProblemKind::DuplicateUid, message: message.to_owned() }
+}
+
+pub(super) fn new_id() -> MemoryId {
+    MemoryId::new(Uuid::now_v7().to_string())
+}
+
+/// When the file was last modified, as far as that is not in the future.
+fn modified(stamp: FileStamp, now: Timestamp) -> Timestamp {
+    Timestamp::from_microseconds(stamp.modified_nanoseconds.div_euclid(1_000)).min(now)
+}
+
+/// The memory that a note is. What its file does not say stays as it was known: weight, owner, what it
+/// supersedes, its links.
+pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Memory>, new: Memory) -> Memory {
+    let note = &content.note;
+    let now = new.created_at;
+    let modified = modified(row.stamp, now);
+    let past = |said: Option<Timestamp>| said.filter(|said| *said <= now);
+    let title = title(note, &row.path);
+    // No memory is without text.
+    let text = if note.body.trim().is_empty() { title.clone() } else { note.body.clone() };
+    let is_same_text = known.is_some_and(|known| known.content == text);
+    let said = past(note.updated_at);
+    let earliest = said.map_or(modified, |said| said.min(modified));
+    let created_at = past(note.created_at).or(known.map(|known| known.created_at)).unwrap_or(earliest);
+    // Who changes a text by hand seldom changes `updated_at`, too.
+    let updated_at = match (said, known) {
+        (said, None) => said.unwrap_or(modified),
+        (Some(said), Some(known)) if said > known.updated_at => said,
+        (_, Some(known)) if is_same_text => known.updated_at,
+        (_, Some(known)) => modified.max(known.updated_at),
+    };
+    let was_forgotten_at = known.and_then(|known| known.forgotten_at);
+    let forgotten_at = if row.problem.as_ref().is_some_and(|problem| problem.kind == FileProblemKind::BrokenFrontmatter)
+    {
+        // A slip of the pen brings back nothing that was forgotten.
+        was_forgotten_at
+    } else {
+        let since = || past(note.deleted_at).or(was_forgotten_at).unwrap_or(modified);
+        note.is_deleted.then(since)
+    };
+    let base = known.cloned().unwrap_or(new);
+    let mut memory = Memory {
+        content: text,
+        title: Some(title),
+        kind: KIND.to_owned(),
+        tags: tags(content),
+        tier: Tier::LongTerm,
+        delivery: if note.always_load { Delivery::Bootstrap } else { Delivery::OnDemand },
+        visibility: Visibility::Common,
+        summary: base.summary.filter(|_| is_same_text),
+        forgotten_at,
+        created_at,
+        updated_at: updated_at.max(created_at),
+        ..base
+    };
+    let name = |name: &Option<String>| name.clone().filter(|name| check::name("name", name).is_ok());
+    memory.place.collection = name(&note.collection).filter(|name| name != GLOBAL);
+    memory.place.section = name(&note.section).unwrap_or_else(|| KIND.to_owned());
+    memory
+}
+
+/// What the work makes of each, in their order. Where there are many, several threads share in it.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<Vec<R>> + Sync) -> Result<Vec<R>> {
+    let all = |items: &[T]| -> Result<Vec<R>> {
+        let mut made = Vec::new();
+        for item in items {
+            made.extend(work(item)?);
+        }
+        Ok(made)
+    };
+    if items.len() < SHARED_MIN {
+        return all(items);
+    }
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    thread::scope(|scope| {
+        let parts = items.chunks(items.len().div_ceil(threads));
+        let running: Vec<_> = parts.map(|part| scope.spawn(|| all(part))).collect();
+        let mut made = Vec::new();
+        for thread in running {
+            made.extend(thread.join().unwrap_or_else(|_| Err(Error::internal("a note could not be analysed")))?);
+        }
+        Ok(made)
+    })
+}
+
+/// The title that a note says, or the name of its file, as one line of the characters that a title may have.
+fn title(note: &Note, path: &str) -> String {
+    let file = path.rsplit_once('/').map_or(path, |(_, file)| file);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let candidates = [note.title.as_deref().unwrap_or_default(), stem, file];
+    let line = |title: &str| -> String {
+        let printable = |character: char| if character.is_control() { ' ' } else { character };
+        title.chars().take(limits::NAME_CHARACTERS_MAX).map(printable).collect()
+    };
+    let mut lines = candidates.into_iter().map(line);
+    lines.find(|title| !title.trim().is_empty()).unwrap_or_else(|| KIND.to_owned())
+}
+
+/// The tags of the frontmatter and those of the text, as many as a memory may have; others are left out.
+fn tags(content: &NoteContent) -> Vec<String> {
+    let mut tags: Vec<String> = Vec::new();
+    for tag in content.note.tags.iter().chain(&content.text_tags) {
+        if tags.len() < limits::TAGS_MAX && check::tag("tag", tag).is_ok() && !tags.contains(tag) {
+            tags.push(tag.clone());
+        }
+    }
+    tags
+}
+
+impl Engine {
+    /// The memories with these ids, whatever became of them.
+    fn known(&self, ids: &[MemoryId]) -> Result<HashMap<MemoryId, Memory>> {
+        let memories = self.store.get_all(&everything(), ids)?;
+        Ok(memories.into_iter().map(|memory| (memory.id.clone(), memory)).collect())
+    }
+
+    /// Embeds a text before it is written as a note.
+    pub(crate) fn embed_ahead(&self, title: Option<&str>, content: &str) -> (Embedding, Embedded) {
+        let mut passages = Engine::passages(content, &[], self.now());
+        let (embedding, _) = self.embed_at_once(title, content, &mut passages);
+        let vectors = passages.into_iter().filter_map(|passage| passage.vector).collect();
+        (embedding, Embedded { title: title.map(str::to_owned), content: content.to_owned(), vectors })
+    }
+
+    /// A note that is known of by nothing yet.
+    pub(crate) fn new_note(&self, notes: &Notes, id: MemoryId) -> Memory {
+        let new = Memory::new(Space::default(), id, "", KIND, self.now());
+        Memory { weight: WEIGHT, origin: notes.origin.to_owned(), ..new }
+    }
+
+    /// The change that puts a note in the place of what is known of it; none if that is the same.
+    pub(crate) fn put_note(
+        &self,
+        mut note: Memory,
+        known: Option<&Memory>,
+        embedded: &Embedded,
+    ) -> Result<Option<Change>> {
+        if known == Some(&note) {
+            return Ok(None);
+        }
+        let passages = self.passages_anew(&note, known, embedded)?;
+        let expect = known.map_or(Expect::Absent, |known| Expect::Revision(known.revision));
+        note.revision = known.map_or(1, |known| known.revision + 1);
+        Ok(Some(Change::Put { memory: Box::new(note), passages, expect }))
+    }
+
+    /// The passages of a note, unless those that are stored will do. Vectors that are of the same text stay.
+    fn passages_anew(
+        &self,
+        note: &Memory,
+        known: Option<&Memory>,
+        embedded: &Embedded,
+    ) -> Result<Option<Vec<Passage>>> {
+        let metadata = note.metadata();
+        let is_same_text = known.is_some_and(|known| known.content == note.content && known.title == note.title);
+        let is_as_stored = |known: &Memory| known.updated_at == note.updated_at && known.metadata() == metadata;
+        if is_same_text && known.is_some_and(is_as_stored) {
+            return Ok(None);
+        }
+        let mut passages = Engine::passages(&note.content, &metadata, note.updated_at);
+        let vectors = if embedded.content == note.content && embedded.title == note.title {
+            embedded.vectors.clone()
+        } else if is_same_text {
+            self.store.vectors(&note.space, &note.id, self.embedder.model())?
+        } else {
+            Vec::new()
+        };
+        if vectors.len() == passages.len() {
+            for (passage, vector) in passages.iter_mut().zip(vectors) {
+                passage.vector = Some(vector);
+            }
+        }
+        Ok(Some(passages))
+    }
+
+    /// Commits what can be made again from the files, and has embedded what waits for it.
+    pub(crate) fn commit_notes(&self, changes: Vec<Change>) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let waits = |change: &Change| match change {
+            Change::Put { passages: Some(passages), .. } => passages.iter().any(|passage| passage.vector.is_none()),
+            _ => false,
+        };
+        let waits = self.search_mode != SearchMode::Words && changes.iter().any(waits);
+        self.store.commit_rebuildable(Batch { space: Space::default(), changes })?;
+        if waits {
+            self.to_embed.ring();
+        }
+        Ok(())
+    }
+
+    /// Brings the index up to these readings: together, or else each alone, so that no file is in the way of
+    /// the others.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    pub(super) fn index_all(&self, notes: &Notes, readings: &mut [Reading]) -> Result<()> {
+        let none = Embedded::default();
+        match catch_panic(|| self.try_index(notes, readings, &none)) {
+            Err(error) if error.code != ErrorCode::Unavailable => {}
+            outcome => return outcome,
+        }
+        for reading in readings {
+            match catch_panic(|| self.index(notes, reading, &none)) {
+                Err(error) if error.code != ErrorCode::Unavailable => tracing::warn!(%error, "a note is not indexed"),
+                outcome => outcome?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the index up to one reading. If its id turns out to be taken, it gets another one.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    pub(super) fn index(&self, notes: &Notes, reading: &mut Reading, embedded: &Embedded) -> Result<()> {
+        let mut vacancies = 0;
+        for _ in 1..ATTEMPTS_MAX {
+            match self.try_index(notes, slice::from_ref(reading), embedded) {
+                Err(error) if error.code == ErrorCode::Conflict => {}
+                outcome => return outcome,
+            }
+            let Some(id) = reading.written() else { continue };
+            let is_there = self.store.get(&Space::default(), id)?.is_some();
+            vacancies += usize::from(!is_there);
+            // Where nobody can be seen to have it, one that was deleted does, until it is removed for good.
+            if (reading.is_new && is_there) || vacancies == 2 {
+                reading.part();
+            }
+        }
+        self.try_index(notes, slice::from_ref(reading), embedded)
+    }
+
+    fn try_index(&self, notes: &Notes, readings: &[Reading], embedded: &Embedded) -> Result<()> {
+        let ids: Vec<MemoryId> =
+            readings.iter().flat_map(|reading| reading.written().into_iter().chain(&reading.left)).cloned().collect();
+        let known = self.known(&ids)?;
+        let written: HashSet<&MemoryId> = readings.iter().filter_map(Reading::written).collect();
+        let changes_of = |reading: &Reading| {
+            let mut changes = reading.others.clone();
+            if let (Some(id), Some(content)) = (&reading.row.memory, &reading.content) {
+                let known = known.get(id);
+                if reading.is_new && known.is_some() {
+                    return Err(Error::new(ErrorCode::Conflict, "the id of a note is that of another memory"));
+                }
+                let note = memory_of(&reading.row, content, known, self.new_note(notes, id.clone()));
+                changes.extend(self.put_note(note, known, embedded)?);
+            }
+            let left = reading.left.as_ref().filter(|id| !written.contains(id)).and_then(|id| known.get(id));
+            changes.extend(left.map(|memory| Change::Delete { id: memory.id.clone(), revision: memory.revision }));
+            if !reading.is_known {
+                changes.push(Change::PutNoteFile(Box::new(reading.row.clone())));
+            }
+            Ok(changes)
+        };
+        self.commit_notes(in_parallel(readings, changes_of)?)
+    }
+
+    /// Ties notes to those that they link to.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    pub(super) fn link_notes(&self, links: &[(MemoryId, Vec<MemoryId>)]) -> Result<()> {
+        let ids: Vec<MemoryId> = links.iter().map(|(id, _)| id.clone()).collect();
+        let attempt = || {
+            let known = self.known(&ids)?;
+            let mut changes = Vec::new();
+            for (id, targets) in links {
+                let Some(known) = known.get(id) else { continue };
+                let mut note = known.clone();
+                note.links.retain(|link| link.relation != Relation::LinksTo);
+                let link =
+                    |target: &MemoryId| Link { target: target.clone(), relation: Relation::LinksTo, similarity: 1.0 };
+                note.links.splice(0..0, targets.iter().map(link));
+                changes.extend(self.put_note(note, Some(known), &Embedded::default())?);
+            }
+            self.commit_notes(changes)
+        };
+        for _ in 1..ATTEMPTS_MAX {
+            match attempt() {
+                Err(error) if error.code == ErrorCode::Conflict => {}
+                outcome => return outcome,
+            }
+        }
+        attempt()
+    }
+}

@@ -1,0 +1,377 @@
+//! One look at the folder: which files changed, and what comes of it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+
+use loci_core::{
+    Change, ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, MemoryId, NoteFile, Result,
+    Space, Timestamp,
+};
+
+use super::identity::Identity;
+use super::index::duplicate_uid;
+use super::names::Names;
+use super::{Notes, Reading, everything, row_at};
+use crate::{Engine, Reconciled};
+
+/// Files that one transaction indexes, so that another writer never waits long.
+const INDEX_BATCH_MAX: usize = 256;
+/// Bytes of files that one transaction indexes, unless it is one file.
+const INDEX_BATCH_BYTES: u64 = 8 << 20;
+/// Notes whose links one transaction changes: they are read whole.
+const LINK_BATCH_MAX: usize = 64;
+/// Seconds that a file which is gone is remembered (400 days).
+const MISSING_SECONDS: i64 = 400 * 86_400;
+
+/// What is known of the files, what is there, and what was found out so far.
+pub(super) struct Look<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) notes: &'a Notes,
+    now: Timestamp,
+    scan: FolderScan,
+    /// The rows at the beginning, in the order of paths.
+    pub(super) before: Vec<NoteFile>,
+    /// The rows of files that were read or are gone; none where the row is to go.
+    pub(super) after: BTreeMap<String, Option<NoteFile>>,
+    /// The files that have the memories.
+    pub(super) holders: HashMap<MemoryId, String>,
+    /// Files that are not there, by what was in them.
+    pub(super) gone: HashMap<ContentHash, Vec<String>>,
+    /// The memories of notes that are found.
+    found: HashSet<MemoryId>,
+    /// Paths of files to read.
+    pub(super) queue: VecDeque<String>,
+    /// The same.
+    pub(super) waiting: HashSet<String>,
+    /// What is to be committed next.
+    readings: Vec<Reading>,
+    bytes: u64,
+    /// Files whose own links may mean something else than what is stored.
+    relinked: BTreeSet<String>,
+    /// Files whose rows are stored as if they had to be read again. When links are as they should be, the rows
+    /// are, too; until then, the next look would take up the links where this one ended.
+    unlinked: BTreeSet<String>,
+    new_problems: BTreeMap<FileProblemKind, usize>,
+    report: Reconciled,
+}
+
+impl Engine {
+    /// Brings the index up to the folder, whose lock the caller holds. The file at `suspect` is read even if
+    /// it seems to be unchanged.
+    ///
+    /// # Errors
+    /// `unavailable` if the store or the folder cannot be read or written.
+    pub(crate) fn look(&self, notes: &Notes, accepts_missing: bool, suspect: Option<&str>) -> Result<Reconciled> {
+        let space = Space::default();
+        let before = self.store.note_files(&space)?;
+        let scan = notes.folder.scan()?;
+        let noted = self.store.note_folder(&space)?;
+        let away = notes.away(&before, &scan, noted.as_ref()).filter(|_| !accepts_missing);
+        notes.found(away.as_ref());
+        if away.is_some() {
+            return Ok(Reconciled { away, ..Reconciled::default() });
+        }
+        let identity = scan.identity.clone().filter(|identity| Some(identity) != noted.as_ref());
+        let mut look = Look {
+            engine: self,
+            notes,
+            now: self.now(),
+            scan,
+            before,
+            after: BTreeMap::new(),
+            holders: HashMap::new(),
+            gone: HashMap::new(),
+            found: self.store.notes_among(&everything(), usize::MAX)?.into_iter().collect(),
+            queue: VecDeque::new(),
+            waiting: HashSet::new(),
+            readings: Vec::new(),
+            bytes: 0,
+            relinked: BTreeSet::new(),
+            unlinked: BTreeSet::new(),
+            new_problems: BTreeMap::new(),
+            report: Reconciled::default(),
+        };
+        look.read_changed(suspect)?;
+        let gone = look.find_gone();
+        // Before those that are gone are noted to be, so that whatever ends this here, the next look does it again.
+        look.relink()?;
+        look.remove(gone)?;
+        self.commit_notes(identity.map(|identity| Change::PutNoteFolder { identity }).into_iter().collect())?;
+        look.log();
+        Ok(look.report)
+    }
+}
+
+impl Look<'_> {
+    /// What is known of the file by now.
+    pub(super) fn row(&self, path: &str) -> Option<&NoteFile> {
+        match self.after.get(path) {
+            Some(row) => row.as_ref(),
+            None => row_at(&self.before, path),
+        }
+    }
+
+    pub(super) fn is_there(&self, path: &str) -> bool {
+        self.scan.files.binary_search_by(|(file, _)| file.as_str().cmp(path)).is_ok()
+    }
+
+    /// Whether nothing can be told about what is at this path.
+    pub(super) fn is_hidden(&self, path: &str) -> bool {
+        let is_in = |folder: &String| {
+            folder.is_empty() || path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let is_it =
+            |(skipped, problem): &(String, FileProblem)| skipped == path && problem.kind == FileProblemKind::Unreadable;
+        self.scan.unreadable_folders.iter().any(is_in) || self.scan.skipped.iter().any(is_it)
+    }
+
+    fn read_changed(&mut self, suspect: Option<&str>) -> Result<()> {
+        let mut changed = self.changed(suspect);
+        self.report.unchanged = self.scan.files.len() - changed.len();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        // Of a file and its copy, the older one comes first.
+        changed.sort_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
+        self.queue = changed.into_iter().map(|(_, path)| path).collect();
+        self.waiting = self.queue.iter().cloned().collect();
+        for row in &self.before {
+            let Some(id) = &row.memory else { continue };
+            self.holders.insert(id.clone(), row.path.clone());
+            if !row.says_id && !self.is_there(&row.path) && !self.is_hidden(&row.path) {
+                self.gone.entry(row.hash).or_default().push(row.path.clone());
+            }
+        }
+        while let Some(path) = self.queue.pop_front() {
+            self.waiting.remove(&path);
+            match self.notes.folder.read(&path) {
+                Ok(Some(read)) => self.take(path, read),
+                // It went meanwhile: the next look finds it missing.
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "a note cannot be read"),
+            }
+            if self.readings.len() >= INDEX_BATCH_MAX || self.bytes >= INDEX_BATCH_BYTES {
+                self.flush()?;
+            }
+        }
+        self.flush()
+    }
+
+    /// The files to read: with the time of their last modification.
+    fn changed(&self, suspect: Option<&str>) -> Vec<(i64, String)> {
+        let known = |path: &str| row_at(&self.before, path).filter(|row| row.missing_since.is_none());
+        let is_new = |(path, _): &(String, FileStamp)| known(path).is_none();
+        let is_gone = |row: &NoteFile| row.missing_since.is_none() && !self.is_there(&row.path);
+        // Which file is a copy depends on what else is there.
+        let are_others = self.scan.files.iter().any(is_new) || self.before.iter().any(is_gone);
+        let is_unchanged = |path: &str, stamp: FileStamp| {
+            let Some(row) = known(path).filter(|row| row.stamp == stamp && row.is_settled) else { return false };
+            let is_found = row.memory.as_ref().map_or(row.problem.is_some(), |id| self.found.contains(id));
+            let is_certain = match row.problem.as_ref().map(|problem| problem.kind) {
+                Some(FileProblemKind::Unreadable) => false,
+                Some(FileProblemKind::ConflictCopy | FileProblemKind::DuplicateUid) => !are_others,
+                _ => true,
+            };
+            is_found && is_certain && suspect != Some(path)
+        };
+        let changed = self.scan.files.iter().filter(|(path, stamp)| !is_unchanged(path, *stamp));
+        changed.map(|(path, stamp)| (stamp.modified_nanoseconds, path.clone())).collect()
+    }
+
+    /// Notes what was read of a file.
+    fn take(&mut self, path: String, read: FileRead) {
+        let FileRead { stamp, is_settled, hash, content, problem } = read;
+        let is_unreadable = problem.as_ref().is_some_and(|problem| problem.kind == FileProblemKind::Unreadable);
+        let is_plain = problem.as_ref().is_none_or(|problem| problem.kind == FileProblemKind::BrokenFrontmatter);
+        let content = content.filter(|_| is_plain);
+        let before = self.row(&path).cloned();
+        let blank = NoteFile {
+            path: path.clone(),
+            stamp,
+            is_settled,
+            hash,
+            memory: None,
+            says_id: false,
+            links: content.as_ref().map_or_else(Vec::new, |content| content.links.clone()),
+            problem,
+            missing_since: None,
+        };
+        if let Some(row) = &before
+            && (is_unreadable || is_same(row, &blank, content.is_some()))
+            && row.memory.as_ref().is_none_or(|id| self.found.contains(id))
+        {
+            self.add(Reading::of(NoteFile { stamp, is_settled, problem: blank.problem, ..row.clone() }));
+            return;
+        }
+        let own = before.as_ref().and_then(|row| row.memory.clone());
+        let Some(content) = content else {
+            if let Some(id) = &own {
+                self.holders.remove(id);
+            }
+            self.add(Reading { left: own, ..Reading::of(blank) });
+            return;
+        };
+        let said = content.note.id.clone().filter(|id| MemoryId::parse("uid", id.as_str()).is_ok());
+        let Identity { id, says_id, is_duplicate, is_moved, others } = self.identify(&path, said, hash);
+        let left = own.filter(|own| *own != id);
+        if let Some(left) = &left {
+            self.holders.remove(left);
+        }
+        self.holders.insert(id.clone(), path);
+        self.report.moved += usize::from(is_moved);
+        let is_new = self.found.insert(id.clone());
+        self.report.indexed += usize::from(!is_moved && (is_new || before.is_none_or(|row| row.hash != hash)));
+        let problem = blank.problem.or_else(|| is_duplicate.then(duplicate_uid));
+        let row = NoteFile { memory: Some(id), says_id, problem, ..blank };
+        self.add(Reading { content: Some(content), is_new, others, left, ..Reading::of(row) });
+    }
+
+    /// Adds a reading to what is to be committed.
+    fn add(&mut self, mut reading: Reading) {
+        let row = &mut reading.row;
+        self.after.insert(row.path.clone(), Some(row.clone()));
+        let stored = row_at(&self.before, &row.path);
+        let known = stored.and_then(|row| row.problem.as_ref()).map(|problem| problem.kind);
+        if let Some(problem) = row.problem.as_ref().filter(|problem| Some(problem.kind) != known) {
+            *self.new_problems.entry(problem.kind).or_default() += 1;
+        }
+        let had_links = stored.is_some_and(|stored| !stored.links.is_empty());
+        let is_renamed = self.name_before(&row.path) != self.name_after(&row.path);
+        if is_renamed || stored.is_some_and(|stored| stored.links != row.links) {
+            if had_links || !row.links.is_empty() || (reading.content.is_some() && !reading.is_new) {
+                self.relinked.insert(row.path.clone());
+            }
+            if row.is_settled {
+                self.unlinked.insert(row.path.clone());
+                row.is_settled = false;
+            }
+        }
+        reading.is_known = stored == Some(row);
+        self.bytes += row.stamp.bytes;
+        self.readings.push(reading);
+    }
+
+    /// Commits what was read so far.
+    fn flush(&mut self) -> Result<()> {
+        self.bytes = 0;
+        let mut readings = std::mem::take(&mut self.readings);
+        let ids: Vec<Option<MemoryId>> = readings.iter().map(|reading| reading.row.memory.clone()).collect();
+        self.engine.index_all(self.notes, &mut readings)?;
+        // One may have got another id, since its own was taken.
+        let parted = readings.into_iter().zip(ids).filter(|(reading, id)| reading.row.memory != *id);
+        for (Reading { row, .. }, _) in parted {
+            let Some(Some(after)) = self.after.get_mut(&row.path) else { continue };
+            *after = NoteFile { is_settled: after.is_settled, ..row };
+            self.holders.extend(after.memory.clone().map(|id| (id, after.path.clone())));
+            self.found.extend(after.memory.clone());
+        }
+        Ok(())
+    }
+
+    /// Finds the files that are gone, and what is to be known of them.
+    fn find_gone(&mut self) -> Vec<NoteFile> {
+        let is_known = |row: &NoteFile| {
+            self.after.contains_key(&row.path) || self.is_there(&row.path) || self.is_hidden(&row.path)
+        };
+        let gone: Vec<NoteFile> = self.before.iter().filter(|row| !is_known(row)).cloned().collect();
+        let was_there = gone.iter().filter(|row| row.missing_since.is_none());
+        let missing = was_there.map(|row| NoteFile { missing_since: Some(self.now), ..row.clone() });
+        self.after.extend(missing.map(|row| (row.path.clone(), Some(row))).collect::<Vec<_>>());
+        gone
+    }
+
+    /// Notes that files are gone: their memories go, too. What was gone for long is forgotten altogether.
+    fn remove(&mut self, gone: Vec<NoteFile>) -> Result<()> {
+        let now = self.now;
+        let mut changes = Vec::new();
+        for row in gone {
+            match row.missing_since {
+                None if row.memory.is_some() => {
+                    self.report.removed += 1;
+                    let left = row.memory.clone();
+                    let row = NoteFile { missing_since: Some(now), ..row };
+                    self.readings.push(Reading { left, ..Reading::of(row) });
+                }
+                Some(since) if since.plus_seconds(MISSING_SECONDS) >= now => {}
+                _ => changes.push(Change::DeleteNoteFile { path: row.path }),
+            }
+            if self.readings.len() == INDEX_BATCH_MAX {
+                self.flush()?;
+            }
+        }
+        self.engine.commit_notes(changes)?;
+        self.flush()
+    }
+
+    /// The note that the name of this file meant before: when links were last brought up to it.
+    fn name_before(&self, path: &str) -> Option<&MemoryId> {
+        let row = row_at(&self.before, path).filter(|row| row.missing_since.is_none() && row.is_settled);
+        row?.memory.as_ref()
+    }
+
+    /// The note that it means now.
+    fn name_after(&self, path: &str) -> Option<&MemoryId> {
+        self.row(path).filter(|row| row.missing_since.is_none())?.memory.as_ref()
+    }
+
+    /// Brings the links of notes up to the names that there are now.
+    fn relink(&mut self) -> Result<()> {
+        let is_renamed = self.after.keys().any(|path| self.name_before(path) != self.name_after(path));
+        let links = if is_renamed || !self.relinked.is_empty() { self.links() } else { Vec::new() };
+        for part in links.chunks(LINK_BATCH_MAX) {
+            self.engine.link_notes(part)?;
+        }
+        let unlinked: Vec<String> = std::mem::take(&mut self.unlinked).into_iter().collect();
+        for part in unlinked.chunks(INDEX_BATCH_MAX) {
+            let rows = part.iter().filter_map(|path| self.row(path).cloned());
+            self.engine.commit_notes(rows.map(|row| Change::PutNoteFile(Box::new(row))).collect())?;
+        }
+        Ok(())
+    }
+
+    /// Notes whose links may mean other notes than what is stored, with those that they mean.
+    fn links(&self) -> Vec<(MemoryId, Vec<MemoryId>)> {
+        let mut paths: Vec<&str> = self.before.iter().map(|row| row.path.as_str()).collect();
+        paths.extend(self.after.keys().map(String::as_str));
+        paths.sort_unstable();
+        paths.dedup();
+        let mut names = Names::default();
+        for path in &paths {
+            let (before, after) = (self.name_before(path), self.name_after(path));
+            if before.is_some() || after.is_some() {
+                names.add(path, before, after);
+            }
+        }
+        let mut links = Vec::new();
+        for path in paths {
+            let Some(row) = self.row(path) else { continue };
+            let Some(id) = self.name_after(path) else { continue };
+            let (mut is_changed, mut targets) = (self.relinked.contains(path), Vec::new());
+            for link in &row.links {
+                let (before, after) = names.meaning(path, link);
+                is_changed |= before != after;
+                targets.extend(after.filter(|target| *target != id && !targets.contains(*target)).cloned());
+            }
+            if is_changed {
+                links.push((id.clone(), targets));
+            }
+        }
+        links
+    }
+
+    fn log(&self) {
+        for (kind, files) in &self.new_problems {
+            tracing::warn!(%kind, files, "files of notes have a problem; `loci vault check` names them");
+        }
+        let Reconciled { indexed, moved, removed, unchanged, away: _ } = &self.report;
+        tracing::debug!(indexed, moved, removed, unchanged, "the index of the notes is up to date");
+    }
+}
+
+/// Whether a file is as it was when the row was stored, whatever its size and time say.
+fn is_same(row: &NoteFile, read: &NoteFile, is_note: bool) -> bool {
+    row.missing_since.is_none()
+        && row.hash == read.hash
+        && row.links == read.links
+        && row.problem == read.problem
+        && row.memory.is_some() == is_note
+}

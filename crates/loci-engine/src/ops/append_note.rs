@@ -1,0 +1,246 @@
+//! Writing a note: a file first, then its index.
+
+use loci_core::{
+    Caller, Change, Created, Error, ErrorCode, FileRead, Memory, MemoryId, Note, NoteContent, NoteFile, Result, Space,
+};
+use sha2::{Digest, Sha256};
+use uuid::{Builder, Uuid};
+
+use crate::notes::{Embedded, Notes, memory_of, no_folder, note_body};
+use crate::ops::remember::{distinct, not_wiped};
+use crate::{Embedding, Engine, Keyed, check};
+
+/// A note to write.
+pub struct AppendNote<'a> {
+    /// Its title, by which the file is named: 1 to 256 characters.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// Labels; repeated ones count once.
+    pub tags: Vec<String>,
+    /// The caller's key, if it has one, and how an answer to it is written down.
+    pub keyed: Option<KeyedNote<'a>>,
+}
+
+/// A key, and how the answer that is kept under it is written down.
+pub type KeyedNote<'a> = (Keyed<'a>, &'a dyn Fn(&Memory) -> String);
+
+/// What came of it: durable when this exists.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Appended {
+    /// It was written, and is found. If the index cannot be written now, it is found as soon as a reconciliation
+    /// has come to it, which the embedding then says as what it waits for.
+    New(Box<Memory>, Embedding),
+    /// It was written before, under the same key: the answer of then.
+    Before(String),
+}
+
+impl Engine {
+    /// Writes a note into the folder of notes: common to its space, of the kind `note`. What its text links to
+    /// is known after the next reconciliation.
+    ///
+    /// # Errors
+    /// `invalid_argument` or `too_large` if an argument is out of its limits (`title`, `body`, `tags`,
+    /// `idempotency_key`); `conflict` if the key was used for something else; `forbidden` in any but the
+    /// default space; `unavailable` if there is no folder of notes, it is away, or it or the store cannot be
+    /// written.
+    pub fn append_note(&self, caller: &Caller, request: AppendNote<'_>) -> Result<Appended> {
+        let since = self.store.version()?;
+        if caller.space != Space::default() {
+            let message = format!("notes are kept in the space `{}` alone", Space::default());
+            return Err(Error::new(ErrorCode::Forbidden, message));
+        }
+        let AppendNote { title, body, tags, keyed } = request;
+        check::name("title", &title)?;
+        check::content("body", &body)?;
+        check::tags("tags", &tags)?;
+        let mut note = Note { title: Some(title), body: note_body(&body), tags: bare(&tags)?, ..Note::default() };
+        let notes = self.notes.as_ref().ok_or_else(no_folder)?;
+        let kept = || keyed.as_ref().map_or(Ok(None), |(keyed, _)| self.kept(caller, keyed));
+        if let Some(answer) = kept()? {
+            return Ok(Appended::Before(answer));
+        }
+        // Before the lock is taken, for which others wait.
+        let (embedding, embedded) = self.embed_ahead(note.title.as_deref(), &note.body);
+
+        let _lock = notes.folder.lock()?;
+        // Somebody may have been faster.
+        if let Some(answer) = kept()? {
+            return Ok(Appended::Before(answer));
+        }
+        let is_other_folder = self.is_other_folder(notes)?;
+        let now = self.note_time();
+        (note.created_at, note.updated_at) = (Some(now), Some(now));
+        let (path, read) = self.create_note(notes, caller, note, keyed.as_ref().map(|(keyed, _)| keyed))?;
+        let mut changes = Vec::new();
+        if is_other_folder {
+            let identity = notes.folder.identity().ok().flatten();
+            changes.extend(identity.map(|identity| Change::PutNoteFolder { identity }));
+        }
+        let written = Written::of(notes, path, read, changes)?;
+        let (note, failure) = self.index_written(caller, since, &written, &embedded, keyed.as_ref());
+        let embedding = failure.map_or(embedding, |error| {
+            tracing::warn!(%error, "a note is written and not indexed yet");
+            notes.bell.ring();
+            let reason = format!("the index cannot be written now, so that searches find the note later: {error}");
+            Embedding::Pending(reason)
+        });
+        Ok(Appended::New(Box::new(note), embedding))
+    }
+
+    /// Puts a note that was just written into the index, or says why that has to wait.
+    fn index_written(
+        &self,
+        caller: &Caller,
+        since: u64,
+        written: &Written<'_>,
+        embedded: &Embedded,
+        keyed: Option<&KeyedNote<'_>>,
+    ) -> (Memory, Option<Error>) {
+        let Written { notes, id, row, content, changes } = written;
+        let attempt = |is_named: bool| {
+            let known = self.store.get(&Space::default(), id);
+            let before = known.as_ref().ok().and_then(Option::as_ref);
+            let mut note = memory_of(row, content, before, self.new_note(notes, id.clone()));
+            let mut changes = changes.clone();
+            if is_named {
+                if note.owner.is_none() {
+                    note.owner.clone_from(&caller.principal.subject);
+                    note.actor.clone_from(&caller.principal.actor);
+                    caller.origin.clone_into(&mut note.origin);
+                }
+                changes.extend(not_wiped(&note, since));
+                changes.extend(keyed.map(|(keyed, answer)| self.keep(caller, keyed, answer(&note))));
+            }
+            changes.push(Change::PutNoteFile(Box::new(row.clone())));
+            let put = known.and_then(|known| self.put_note(note.clone(), known.as_ref(), embedded));
+            let committed = put.and_then(|put| {
+                changes.extend(put);
+                self.commit_notes(changes)
+            });
+            (note, committed.err())
+        };
+        match attempt(true) {
+            // The caller's data was wiped meanwhile: the note stays, without its name.
+            (_, Some(error)) if error.code == ErrorCode::Conflict => attempt(false),
+            outcome => outcome,
+        }
+    }
+
+    /// Whether the folder is another one than the noted one.
+    ///
+    /// # Errors
+    /// `unavailable` if it is away: what is written now would be in another place when it is back.
+    fn is_other_folder(&self, notes: &Notes) -> Result<bool> {
+        let (space, identity) = (Space::default(), notes.folder.identity()?);
+        let noted = self.store.note_folder(&space)?;
+        if identity.is_some() && identity == noted {
+            return Ok(false);
+        }
+        let away = notes.away(&self.store.note_files(&space)?, &notes.folder.scan()?, noted.as_ref());
+        away.map_or(Ok(true), |why| {
+            let advice = "nothing was written; if its notes are gone for good: `loci vault reconcile --accept-missing`";
+            Err(Error::unavailable(format!("{why}; {advice}")))
+        })
+    }
+
+    /// Makes the file, or finds the one that an earlier attempt under the same key has made.
+    fn create_note(
+        &self,
+        notes: &Notes,
+        caller: &Caller,
+        mut note: Note,
+        keyed: Option<&Keyed<'_>>,
+    ) -> Result<(String, FileRead)> {
+        note.id = Some(self.note_id(caller, keyed));
+        match notes.folder.create(&note)? {
+            Created::New(path, read) => Ok((path, read)),
+            Created::Before(path, read) => {
+                let says = |note: &Note| (note.title.clone(), note.body.clone(), note.tags.clone());
+                let written = read.content.as_ref().map(|content| &content.note);
+                if written.is_some_and(|written| self.is_key_alive(written)) {
+                    if written.is_some_and(|written| says(written) == says(&note)) {
+                        // It may have been found meanwhile, be it under another name.
+                        self.look(notes, false, Some(&path))?;
+                        return Ok((path, read));
+                    }
+                    let message = "`idempotency_key` was used for another note, or the note has changed since; take a \
+                                   key of its own for each";
+                    return Err(Error::new(ErrorCode::Conflict, message));
+                }
+                note.id = Some(self.note_id(caller, None));
+                match notes.folder.create(&note)? {
+                    Created::New(path, read) | Created::Before(path, read) => Ok((path, read)),
+                }
+            }
+        }
+    }
+
+    /// A UUID of version 7 ([RFC 9562](https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7)). Under a key,
+    /// its random bits are always the same ones, so that a file which was made under it is known again; its
+    /// time is never.
+    fn note_id(&self, caller: &Caller, keyed: Option<&Keyed<'_>>) -> MemoryId {
+        let Some(keyed) = keyed else { return MemoryId::new(Uuid::now_v7().to_string()) };
+        let subject = caller.principal.subject.as_deref();
+        let mut hasher = Sha256::new().chain_update("a note under a key").chain_update([u8::from(subject.is_some())]);
+        for part in [caller.space.as_str(), subject.unwrap_or_default(), keyed.operation, keyed.key] {
+            // The length tells where a part ends.
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        let mut bits = [0; 10];
+        bits.copy_from_slice(&hasher.finalize()[..10]);
+        let milliseconds = u64::try_from(self.now().microseconds().div_euclid(1_000)).unwrap_or_default();
+        MemoryId::new(Builder::from_unix_timestamp_millis(milliseconds, &bits).into_uuid().to_string())
+    }
+
+    /// Whether the key that a note was made under is still to be remembered.
+    fn is_key_alive(&self, note: &Note) -> bool {
+        let made = note.id.as_ref().and_then(|id| Uuid::try_parse(id.as_str()).ok()?.get_timestamp());
+        let age = self.now().microseconds() / 1_000_000 - made.map_or(0, |made| made.to_unix().0.cast_signed());
+        age < i64::try_from(self.policy.keyed_answer_ttl_seconds).unwrap_or(i64::MAX)
+    }
+}
+
+/// A note that is in its file.
+struct Written<'a> {
+    notes: &'a Notes,
+    id: MemoryId,
+    row: NoteFile,
+    content: NoteContent,
+    /// What else is to be stored.
+    changes: Vec<Change>,
+}
+
+impl<'a> Written<'a> {
+    fn of(notes: &'a Notes, path: String, read: FileRead, changes: Vec<Change>) -> Result<Self> {
+        let FileRead { stamp, is_settled: _, hash, content, problem } = read;
+        let content = content.filter(|_| problem.is_none());
+        let content = content.ok_or_else(|| Error::internal("a note that was just written cannot be read"))?;
+        let id = content.note.id.clone().ok_or_else(|| Error::internal("a note was written without its id"))?;
+        // The next look reads it again: for its links, and those of others to it.
+        let (is_settled, links) = (false, Vec::new());
+        let memory = Some(id.clone());
+        let row = NoteFile {
+            path,
+            stamp,
+            is_settled,
+            hash,
+            memory,
+            says_id: true,
+            links,
+            problem: None,
+            missing_since: None,
+        };
+        Ok(Written { notes, id, row, content, changes })
+    }
+}
+
+/// The tags as frontmatter has them, each once.
+fn bare(tags: &[String]) -> Result<Vec<String>> {
+    let bare = |(number, tag): (usize, &String)| {
+        let bare = tag.trim().trim_start_matches('#').trim();
+        check::tag(&format!("tags.{number}"), bare).map(|()| bare.to_owned())
+    };
+    tags.iter().enumerate().map(bare).collect::<Result<_>>().map(distinct)
+}

@@ -1,0 +1,41 @@
+//! Forgetting a memory so that it stays and can be brought back.
+
+use loci_core::{Batch, Caller, Change, Expect, Forgotten, Memory, MemoryId, Result};
+
+use crate::Engine;
+use crate::notes::Embedded;
+
+impl Engine {
+    /// Marks a memory as forgotten, whatever tool set it came in through: of a note, in its file. One that is
+    /// forgotten already stays as it is, with its moment. Durable when it returns.
+    ///
+    /// # Errors
+    /// `not_found` if there is none that the caller may read, `forbidden` if it may only read it; `conflict` if
+    /// it is a note whose frontmatter is broken, or that others change all the time; `unavailable` if the store
+    /// or the folder of notes cannot be written.
+    pub fn forget_softly(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
+        let none = Embedded::default();
+        let note = self.change_note(caller, id, Forgotten::Show, &none, |_, note| {
+            if note.is_deleted {
+                return Ok(false);
+            }
+            note.is_deleted = true;
+            note.deleted_at = Some(self.note_time());
+            Ok(true)
+        })?;
+        if let Some(note) = note {
+            return Ok(note);
+        }
+        self.locks.change(id, || {
+            let memory = self.writable_among(caller, id, Forgotten::Show)?;
+            if memory.forgotten_at.is_some() {
+                return Ok(memory);
+            }
+            let expect = Expect::Revision(memory.revision);
+            let forgotten = Memory { forgotten_at: Some(self.now()), revision: memory.revision + 1, ..memory };
+            let change = Change::Put { memory: Box::new(forgotten.clone()), passages: None, expect };
+            self.store.commit(Batch { space: caller.space.clone(), changes: vec![change] })?;
+            Ok(forgotten)
+        })
+    }
+}

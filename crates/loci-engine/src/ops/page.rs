@@ -1,0 +1,283 @@
+//! Search results page by page.
+//!
+//! A cursor holds what was returned, so that the next page is the best of the rest, whatever became of scores and
+//! places meanwhile. Its bytes, in base64url without padding (RFC 4648, section 5):
+//! - the version of the format;
+//! - 1 if the results hold what the query quotes, 0 if they do not, or if it quotes nothing;
+//! - 8 bytes that stand for the query and the caller;
+//! - 6 bytes for each result so far, in ascending order, cut from a keyed hash of its id. A memory that has the
+//!   6 bytes of another one is left out: with all of 10,000 results, one of them with a probability of 2e-7;
+//! - 16 bytes by which nobody but this store can make a cursor.
+//!
+//! All three hashes are HMAC-SHA-256 (RFC 2104) under the secret of the store, cut at the end.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
+use sha2::Sha256;
+
+use crate::ops::recall::{Paging, Ranking};
+use crate::{Engine, Hit, Recall, check};
+
+const VERSION: u8 = 1;
+const HEAD_BYTES: usize = 2;
+const BINDING_BYTES: usize = 8;
+const ID_HASH_BYTES: usize = 6;
+const TAG_BYTES: usize = 16;
+/// Bytes that HMAC-SHA-256 takes as a key; a shorter one is followed by zeros.
+const KEY_BYTES: usize = 64;
+const CURSOR_BYTES_MAX: usize = HEAD_BYTES + BINDING_BYTES + ID_HASH_BYTES * limits::PAGED_RESULTS_MAX + TAG_BYTES;
+
+/// A part of the results of a search.
+#[derive(Debug, Clone, Copy)]
+pub struct PageRequest<'a> {
+    /// The question, in natural language.
+    pub query: &'a str,
+    /// Whether forgotten memories are among the results.
+    pub with_forgotten: bool,
+    /// How many results at most; clamps to [`limits::RECALL_RESULTS_MAX`]. It may differ from page to page.
+    pub limit: usize,
+    /// Where the page before ended; the first page, if none.
+    pub cursor: Option<&'a str>,
+}
+
+/// Some results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HitPage {
+    /// Best first, ties by id.
+    pub hits: Vec<Hit>,
+    /// Where the next page begins; none if these were the last results.
+    pub next_cursor: Option<String>,
+    /// What the caller should know besides.
+    pub degraded: Option<String>,
+}
+
+/// What the pages before returned.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Returned {
+    /// What stands for the id of each, in ascending order.
+    ids: Vec<[u8; ID_HASH_BYTES]>,
+    /// As [`Paging::is_quoted`].
+    is_quoted: Option<bool>,
+}
+
+/// Makes and reads the cursors of one search by one caller.
+struct Cursors {
+    key: Hmac<Sha256>,
+    binding: [u8; BINDING_BYTES],
+}
+
+impl Cursors {
+    fn of(secret: [u8; 32], caller: &Caller, request: &PageRequest<'_>) -> Self {
+        let mut key = [0; KEY_BYTES];
+        key[..secret.len()].copy_from_slice(&secret);
+        let key = Hmac::new(&key.into());
+        let subject = caller.principal.subject.as_deref();
+        let marks = [u8::from(request.with_forgotten), u8::from(subject.is_some())];
+        let parts = [request.query, caller.space.as_str(), subject.unwrap_or_default(), caller.origin];
+        let mut binding = key.clone().chain_update(b"binding").chain_update(marks);
+        for part in parts {
+            // The length tells where each ends.
+            binding = binding.chain_update((part.len() as u64).to_le_bytes()).chain_update(part);
+        }
+        Cursors { binding: cut(binding), key }
+    }
+
+    /// What stands for an id.
+    fn id_hash(&self, id: &MemoryId) -> [u8; ID_HASH_BYTES] {
+        cut(self.key.clone().chain_update(b"id").chain_update(id.as_str()))
+    }
+
+    fn tag(&self, payload: &[u8]) -> Hmac<Sha256> {
+        self.key.clone().chain_update(b"cursor").chain_update(payload)
+    }
+
+    fn write(&self, returned: &Returned) -> String {
+        let head = [VERSION, u8::from(returned.is_quoted == Some(true))];
+        let mut bytes = [&head[..], &self.binding, returned.ids.as_flattened()].concat();
+        bytes.extend(cut::<TAG_BYTES>(self.tag(&bytes)));
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// What a cursor of this search says; none, if it is no such cursor.
+    fn read(&self, cursor: &str) -> Option<Returned> {
+        if cursor.len() > CURSOR_BYTES_MAX.div_ceil(3) * 4 {
+            return None;
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+        let (payload, tag) = bytes.split_last_chunk::<TAG_BYTES>()?;
+        self.tag(payload).verify_truncated_left(tag).ok()?;
+        let (&[version, is_quoted], payload) = payload.split_first_chunk::<HEAD_BYTES>()?;
+        let (binding, ids) = payload.split_first_chunk::<BINDING_BYTES>()?;
+        let (ids, rest) = ids.as_chunks::<ID_HASH_BYTES>();
+        let is_of_this = version == VERSION && *binding == self.binding && rest.is_empty();
+        is_of_this.then(|| Returned { ids: ids.to_vec(), is_quoted: Some(is_quoted == 1) })
+    }
+}
+
+/// The first bytes of a hash.
+fn cut<const BYTES: usize>(hash: Hmac<Sha256>) -> [u8; BYTES] {
+    let hash = hash.finalize().into_bytes();
+    std::array::from_fn(|index| hash[index])
+}
+
+impl Engine {
+    /// The results of a search after those of the pages before: none twice, and none left out, whatever else
+    /// changed meanwhile, unless `degraded` says why. A page has fewer results than asked for where more would be
+    /// too much for a reply. Scores are comparable from page to page; of a query that quotes something, all pages
+    /// hold it word for word, or none does.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a blank query or a cursor that is not of this search and this caller; `too_large`
+    /// for an over-long query; `unavailable` if the store cannot be read.
+    pub fn page(&self, caller: &Caller, request: &PageRequest<'_>) -> Result<HitPage> {
+        check::query("query", request.query)?;
+        let cursors = Cursors::of(self.store.secret()?, caller, request);
+        let mut returned = match request.cursor {
+            Some(cursor) => cursors.read(cursor).ok_or_else(|| {
+                let problem = "is not one that this search gave to you; repeat the search without it";
+                Error::invalid("cursor", problem)
+            })?,
+            None => Returned::default(),
+        };
+        let left = limits::PAGED_RESULTS_MAX.saturating_sub(returned.ids.len());
+        let limit = request.limit.min(limits::RECALL_RESULTS_MAX).min(left).max(1);
+        let is_returned = |id: &MemoryId| {
+            // The first page need not hash anything.
+            !returned.ids.is_empty() && returned.ids.binary_search(&cursors.id_hash(id)).is_ok()
+        };
+        let paging = Paging {
+            returned: returned.ids.len(),
+            is_returned: &is_returned,
+            is_quoted: returned.is_quoted,
+            forgotten: if request.with_forgotten { Forgotten::Show } else { Forgotten::Hide },
+        };
+        let recall = Recall::new(request.query, limit, &|signals| signals.relevance);
+        // One more shows whether there is another page.
+        let ranking = self.rank(caller, &recall, limit + 1, Some(&paging))?;
+        let is_quoted = ranking.is_quoted;
+        let mut notices = ranking.notices.clone();
+        let (hits, has_more) = self.fitting(ranking, limit)?;
+
+        returned.ids.extend(hits.iter().map(|hit| cursors.id_hash(&hit.memory.id)));
+        returned.ids.sort_unstable();
+        returned.is_quoted = Some(is_quoted);
+        let is_end = returned.ids.len() >= limits::PAGED_RESULTS_MAX;
+        if has_more && is_end {
+            let results_max = limits::PAGED_RESULTS_MAX;
+            notices.push(format!("a search shows {results_max} results at most; ask more narrowly for the rest"));
+        }
+        let next_cursor = (has_more && !is_end).then(|| cursors.write(&returned));
+        Ok(HitPage { hits, next_cursor, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
+    }
+
+    /// The first results, at most `limit` and at least one, as many as a reply carries; and whether there are more.
+    fn fitting(&self, mut ranking: Ranking, limit: usize) -> Result<(Vec<Hit>, bool)> {
+        let mut hits = Vec::with_capacity(limit);
+        let mut bytes = 0;
+        while !ranking.is_read() {
+            for hit in self.next_hits(&mut ranking, limit + 1 - hits.len())? {
+                bytes += hit.memory.text_bytes();
+                if hits.len() == limit || bytes > limits::REPLY_CONTENT_BYTES_MAX && !hits.is_empty() {
+                    return Ok((hits, true));
+                }
+                hits.push(hit);
+            }
+        }
+        Ok((hits, false))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use loci_core::{Clock, Tier};
+    use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore, Random};
+
+    use super::*;
+    use crate::{Conversation, Message, Remember, Role, SearchMode};
+
+    const REQUEST: PageRequest<'_> = PageRequest { query: "tea", with_forgotten: false, limit: 10, cursor: None };
+
+    fn engine() -> Engine {
+        let clock: Arc<dyn Clock> = Arc::new(FixedClock::default());
+        Engine::new(Arc::new(NaiveStore::new()), Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid)
+    }
+
+    /// What pages returned that had so many results, of ids that nobody has.
+    fn returned(count: usize) -> Returned {
+        let random = &mut Random::new(1);
+        let mut id = || std::array::from_fn(|_| random.bits() as u8);
+        let mut ids: Vec<_> = (0..count).map(|_| id()).collect();
+        ids.sort_unstable();
+        Returned { ids, is_quoted: Some(count.is_multiple_of(2)) }
+    }
+
+    #[test]
+    fn a_cursor_says_what_was_written() {
+        let cursors = Cursors::of([7; 32], &Caller::local(), &REQUEST);
+        for count in [0, 1, 2, 3, 100, limits::PAGED_RESULTS_MAX] {
+            let returned = returned(count);
+            assert_eq!(cursors.read(&cursors.write(&returned)), Some(returned), "{count}");
+        }
+        assert_eq!(cursors.read(&cursors.write(&returned(limits::PAGED_RESULTS_MAX + 1))), None);
+    }
+
+    #[test]
+    fn a_search_ends_after_so_many_results_and_says_so() {
+        let engine = engine();
+        let local = Caller::local();
+        for number in 0..5 {
+            engine.remember(&local, Remember::new(format!("tea {number}"), "fact")).unwrap();
+        }
+        let cursors = Cursors::of(engine.store.secret().unwrap(), &local, &REQUEST);
+        for (left, expected, is_told) in [(2, 2, true), (5, 5, false), (6, 5, false)] {
+            let cursor = cursors.write(&returned(limits::PAGED_RESULTS_MAX - left));
+            let page = engine.page(&local, &PageRequest { cursor: Some(&cursor), ..REQUEST }).unwrap();
+            assert_eq!((page.hits.len(), page.next_cursor), (expected, None), "{left}");
+            assert_eq!(page.degraded.is_some_and(|notice| notice.contains("10000 results")), is_told, "{left}");
+        }
+    }
+
+    /// A memory that was returned takes its counterpart with it, whether or not it is found again.
+    #[test]
+    fn of_a_pair_only_one_is_returned_over_all_pages() {
+        let engine = engine();
+        let local = Caller::local();
+        let number = std::cell::Cell::new(0);
+        let mint = || {
+            number.set(number.get() + 1);
+            MemoryId::new(format!("message {}", number.get()))
+        };
+        for place in ["kitchen", "garden", "cellar"] {
+            let content = format!("We always drink the green tea of the morning in the {place} of the house");
+            let messages = vec![Message { role: Role::Human, content, tags: Vec::new() }];
+            engine.converse(&local, Conversation { thread: "c".to_owned(), messages, mint: &mint }).unwrap();
+        }
+        let search = |tiers: &[Tier], before: &[MemoryId]| {
+            let recall =
+                Recall { tiers: tiers.to_vec(), ..Recall::new("green tea", 100, &|signals| signals.relevance) };
+            let is_returned = |id: &MemoryId| before.contains(id);
+            let (returned, forgotten) = (before.len(), Forgotten::Hide);
+            let paging = Paging { returned, is_returned: &is_returned, is_quoted: None, forgotten };
+            let ranking = engine.rank(&local, &recall, 100, Some(&paging)).unwrap();
+            let hits = engine.fitting(ranking, 100).unwrap().0;
+            hits.into_iter().map(|hit| hit.memory).collect::<Vec<_>>()
+        };
+        let origin = |memory: &loci_core::Memory| memory.source.as_ref().unwrap_or(&memory.id).clone();
+        for tier in Tier::OF_CONVERSATIONS {
+            let of_tier = search(&[tier], &[]);
+            assert_eq!(of_tier.len(), 3);
+            for first in of_tier {
+                for tiers in [&Tier::OF_CONVERSATIONS[..], &[Tier::LongTerm]] {
+                    let rest = search(tiers, std::slice::from_ref(&first.id));
+                    let origins: HashSet<_> = rest.iter().map(&origin).collect();
+                    assert!(rest.len() == 2 && origins.len() == 2 && !origins.contains(&origin(&first)), "{tier:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Bringing the index of the notes up to what is in their folder.
+
+use loci_core::Result;
+
+use crate::{Engine, Reconciled};
+
+impl Engine {
+    /// Looks at every file of the folder of notes, reads those whose size or time is not the known one, and
+    /// brings the index up to them. Nothing happens without such a folder. One process at a time does this, and
+    /// nobody writes notes meanwhile. A folder that is not there, or is another one without any known file, is
+    /// taken for one that is away: everything stays.
+    ///
+    /// # Errors
+    /// `unavailable` if the store or the folder cannot be read or written. What was brought up until then stays.
+    pub fn reconcile(&self) -> Result<Reconciled> {
+        self.reconcile_notes(false)
+    }
+
+    /// The same for a person who says that files which are not there are gone for good: nothing is taken for
+    /// being away.
+    ///
+    /// # Errors
+    /// As for [`reconcile`](Engine::reconcile).
+    pub fn reconcile_accepting_missing(&self) -> Result<Reconciled> {
+        self.reconcile_notes(true)
+    }
+}

@@ -1,0 +1,315 @@
+//! What is put together for phases of work.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use loci_core::{Batch, Change, Delivery, Expect, Store, TokenCounter};
+use loci_engine::tokens::EstimatedTokens;
+use loci_engine::{Bundle, BundleRequest, Phase, Phases, shown_title};
+use loci_testkit::Random;
+
+use super::*;
+
+/// Counts somewhat as a tokenizer does: words with the space before them in pieces of four letters, digits by
+/// threes, and everything else by runs of one kind, so that two texts together have fewer than each on its own.
+struct Pieces;
+
+impl TokenCounter for Pieces {
+    fn count(&self, text: &str) -> usize {
+        let kind = |character: char| match character {
+            ' ' => 0,
+            character if character.is_alphabetic() => 1,
+            character if character.is_numeric() => 2,
+            '\n' => 3,
+            _ => 4,
+        };
+        let characters: Vec<char> = text.chars().collect();
+        let run_tokens = |run: &[char]| match kind(run[0]) {
+            // One space belongs to the word after it.
+            0 => usize::from(run.len() > 1),
+            1 => run.len().div_ceil(4),
+            2 => run.len().div_ceil(3),
+            _ => 1,
+        };
+        characters.chunk_by(|left, right| kind(*left) == kind(*right)).map(run_tokens).sum()
+    }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+fn bundle(engine: &Engine, phases: &[&str], budget_tokens: usize) -> Bundle {
+    let phases = names(phases);
+    engine.bundle(&Caller::local(), &BundleRequest { phases: &phases, budget_tokens }).unwrap()
+}
+
+fn phases() -> Phases {
+    let phase = |query: &str, tags: &[&str]| Phase { query: query.to_owned(), tags: names(tags) };
+    Phases(BTreeMap::from([
+        ("work".to_owned(), phase("kettle stove", &["Cooking"])),
+        ("review".to_owned(), phase("invoice ledger", &["money"])),
+    ]))
+}
+
+fn always(content: &str) -> Remember {
+    Remember { delivery: Delivery::Bootstrap, ..fact(content, Visibility::Common) }
+}
+
+fn titles(bundle: &Bundle) -> Vec<&str> {
+    bundle.included.iter().map(|bundled| bundled.title.as_str()).collect()
+}
+
+#[test]
+fn what_every_session_needs_comes_first_and_then_what_fits_the_phases() {
+    let Bench { engine, clock, .. } = bench();
+    let engine = engine.with_phases(phases());
+    let local = Caller::local();
+    let remember = |request: Remember| {
+        clock.advance(1);
+        engine.remember(&local, request).unwrap().memory
+    };
+    let wing = Remember { collection: Some("wing".to_owned()), ..always("Speak plainly about the kettle.") };
+    remember(wing);
+    remember(always("Never push to main."));
+    remember(fact("The kettle stands on the stove.\nIt is red.\n", Visibility::Common));
+    remember(fact("An invoice goes into the ledger.", Visibility::Common));
+    let old = remember(fact("The kettle stands on the floor.", Visibility::Common));
+    let new = fact("The kettle is in repair, with the stove.", Visibility::Common);
+    remember(Remember { supersedes: Some(old.id), ..new });
+    let expected = "\
+# Always
+
+## Speak plainly about the kettle.
+
+## Never push to main.
+
+# work
+
+## The kettle is in repair, with the stove.
+
+## The kettle stands on the stove.
+
+The kettle stands on the stove.
+It is red.
+
+# review
+
+## An invoice goes into the ledger.
+";
+    let found = bundle(&engine, &["work", "review", "work"], 4_096);
+    assert_eq!(found.markdown, expected);
+    assert_eq!((found.dropped, found.used_tokens), (0, EstimatedTokens.count(expected)));
+    assert_eq!(found.included.len(), 5);
+    assert!(found.included[..2].iter().all(|bundled| bundled.score >= 1.0));
+    assert_eq!(found.included[4].title, "An invoice goes into the ledger.");
+    assert_eq!(found.degraded, None);
+}
+
+#[test]
+fn a_name_that_is_not_known_is_its_own_query() {
+    let engine = engine();
+    for content in ["the parser of dates", "tea at four"] {
+        engine.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap();
+    }
+    let found = bundle(&engine, &["parser of dates"], 4_096);
+    assert!(found.markdown.starts_with("# parser of dates\n\n## the parser of dates\n"), "{}", found.markdown);
+}
+
+/// The tags of a phase bring a memory a quarter of the way to 1, in whichever case.
+#[test]
+fn tags_of_the_phase_count() {
+    let engine = engine().with_phases(phases());
+    let local = Caller::local();
+    let score = |tag: &str| {
+        let content = "the kettle whistles in the morning";
+        let request = Remember { tags: vec![tag.to_owned()], ..fact(content, Visibility::Common) };
+        let id = engine.remember(&local, request).unwrap().memory.id;
+        // The best of all decides on the scale.
+        engine.remember(&local, fact("kettle stove", Visibility::Common)).unwrap();
+        let found = bundle(&engine, &["work"], 4_096).included;
+        let score = found.iter().find(|bundled| bundled.id == id).unwrap().score;
+        engine.forget(&local, &id).unwrap();
+        score
+    };
+    // A tag is among the words by which a memory is found, so the other one is as long.
+    let (without, with) = (score("Booking"), score("cOOKING"));
+    assert!(without < 0.9 && (with - (without + (1.0 - without) / 4.0)).abs() < 1e-3, "{without} {with}");
+}
+
+#[test]
+fn forgotten_and_private_memories_are_left_out() {
+    let engine = engine().with_phases(phases());
+    let ann = caller("ann", &WRITER);
+    engine.remember(&ann, fact("ann's kettle", Visibility::Private)).unwrap();
+    engine
+        .remember(&ann, Remember { delivery: Delivery::Bootstrap, ..fact("ann's rule", Visibility::Private) })
+        .unwrap();
+    let phases = names(&["work"]);
+    let request = BundleRequest { phases: &phases, budget_tokens: 4_096 };
+    let nothing = Bundle { markdown: String::new(), used_tokens: 0, included: vec![], dropped: 0, degraded: None };
+    assert_eq!(engine.bundle(&caller("bob", &WRITER), &request).unwrap(), nothing);
+    assert_eq!(engine.bundle(&ann, &request).unwrap().included.len(), 2);
+}
+
+#[test]
+fn phases_have_limits() {
+    let engine = engine();
+    let many: Vec<String> = (0..17).map(|number| format!("phase {number}")).collect();
+    let long = "p".repeat(257);
+    let rows: [(Vec<String>, &str); 5] = [
+        (Vec::new(), "`phases`"),
+        (many.clone(), "`phases`"),
+        (names(&["work", " "]), "`phases.1`"),
+        (names(&["a\0b"]), "`phases.0`"),
+        (names(&[&long]), "`phases.0`"),
+    ];
+    for (phases, argument) in rows {
+        let request = BundleRequest { phases: &phases, budget_tokens: 10 };
+        let error = engine.bundle(&Caller::local(), &request).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidArgument);
+        assert!(error.message.starts_with(argument), "{error}");
+    }
+    let request = BundleRequest { phases: &many[..16], budget_tokens: usize::MAX };
+    assert_eq!(engine.bundle(&Caller::local(), &request).unwrap().markdown, "");
+}
+
+/// Nothing is cut, the lesser ones go first, and the last line says how many.
+#[test]
+fn what_does_not_fit_is_left_out_whole() {
+    let engine = engine().with_phases(phases()).with_token_counter(Arc::new(Pieces));
+    let local = Caller::local();
+    engine.remember(&local, fact("kettle stove", Visibility::Common)).unwrap();
+    engine.remember(&local, fact("kettle and pan and cup", Visibility::Common)).unwrap();
+    let large = format!("kettle stove {}", "kettle stove ".repeat(2_000));
+    engine.remember(&local, fact(&large, Visibility::Common)).unwrap();
+    let best = "# work\n\n## kettle stove\n";
+    let rows = [
+        (1, "", 3),
+        (Pieces.count(best) - 1, "", 3),
+        // There is no room for the line on the others.
+        (Pieces.count(best), best, 2),
+        (30, "# work\n\n## kettle stove\n\n## kettle and pan and cup\n\n_1 more memory did not fit._\n", 1),
+    ];
+    for (budget, expected, dropped) in rows {
+        let found = bundle(&engine, &["work"], budget);
+        assert_eq!((found.markdown.as_str(), found.dropped), (expected, dropped), "{budget}");
+        assert_eq!(found.used_tokens, Pieces.count(expected));
+    }
+    let line = "# work\n\n## kettle stove\n\n_2 more memories did not fit._\n";
+    assert_eq!(bundle(&engine, &["work"], Pieces.count(line)).markdown, line);
+    assert_eq!(bundle(&engine, &["work"], 1_000_000).dropped, 0);
+}
+
+/// A text of any length, with words of the phases more or less often.
+fn text(random: &mut Random, number: usize) -> String {
+    let words =
+        ["kettle", "stove", "invoice", "ledger", "of", "the", "12,345", "Überraschung", "日本語", "\n\n", "- a", "  "];
+    let length_max = if random.chance(10) { 400 } else { 40 };
+    let length = 1 + random.below(length_max);
+    let words: Vec<_> = (0..length).map(|_| random.pick(&words)).collect();
+    format!("Note {number} {}", words.join(" "))
+}
+
+#[test]
+fn a_bundle_never_has_more_tokens_than_its_budget() {
+    for seed in 0..8 {
+        let random = &mut Random::new(seed);
+        let counter: Arc<dyn TokenCounter> = if seed % 2 == 0 { Arc::new(Pieces) } else { Arc::new(EstimatedTokens) };
+        let engine = engine().with_phases(phases()).with_token_counter(counter.clone());
+        let mut memories = BTreeMap::new();
+        for number in 0..random.below(60) {
+            let text = text(random, number);
+            let request = if random.chance(15) { always(&text) } else { fact(&text, Visibility::Common) };
+            let memory = engine.remember(&Caller::local(), request).unwrap().memory;
+            memories.insert(memory.id.clone(), memory);
+        }
+        let whole = bundle(&engine, &["work", "review"], 1_000_000);
+        assert_eq!((whole.included.len(), whole.dropped), (memories.len(), 0), "seed {seed}");
+        let mut budgets: Vec<usize> = (0..40).map(|_| 1 + random.below(whole.used_tokens + 50)).collect();
+        budgets.extend([whole.used_tokens.max(2) - 1, whole.used_tokens.max(1)]);
+        let scores: BTreeMap<_, _> = whole.included.iter().map(|bundled| (&bundled.id, bundled.score)).collect();
+        for budget in budgets {
+            let found = bundle(&engine, &["work", "review"], budget);
+            assert!(found.used_tokens <= budget, "seed {seed}: {} of {budget}", found.used_tokens);
+            assert_eq!(found.used_tokens, counter.count(&found.markdown));
+            assert_eq!(found.dropped, memories.len() - found.included.len());
+            assert_eq!(found.markdown.is_empty(), found.included.is_empty());
+            let mut rest = found.markdown.as_str();
+            for bundled in &found.included {
+                let memory = &memories[&bundled.id];
+                assert_eq!(bundled.title, shown_title(memory));
+                // Each is there as a whole, in its order.
+                let text = memory.content.trim();
+                let begin = rest.find(text).unwrap_or_else(|| panic!("seed {seed}: {text}"));
+                rest = &rest[begin + text.len()..];
+            }
+            // What is left out is worth less, or too large alone.
+            let included: BTreeSet<_> = found.included.iter().map(|bundled| &bundled.id).collect();
+            let least = found.included.iter().map(|bundled| bundled.score).fold(1.0, f64::min);
+            for (id, memory) in memories.iter().filter(|(id, _)| !included.contains(id)) {
+                let heading = if memory.delivery == Delivery::Bootstrap { "# Always" } else { "# work" };
+                let alone = format!("{heading}\n\n## {}\n\n{}\n", shown_title(memory), memory.content.trim_end());
+                // The heading of the other phase may have one or two more.
+                let is_too_large = counter.count(&alone) + 2 > budget;
+                assert!(scores[id] <= least || is_too_large, "seed {seed}, {budget}: {} over {least}", scores[id]);
+            }
+        }
+        let exact = bundle(&engine, &["work", "review"], whole.used_tokens.max(1));
+        assert_eq!(exact.markdown, whole.markdown, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_bundle_of_many_notes_fills_its_budget() {
+    let engine = engine().with_token_counter(Arc::new(Pieces));
+    for number in 0..300 {
+        engine.remember(&Caller::local(), always(&format!("Rule {number}:\nkettles go on the stove."))).unwrap();
+    }
+    let whole = bundle(&engine, &["work"], 1_000_000);
+    assert_eq!(whole.included.len(), 300);
+    let half = bundle(&engine, &["work"], whole.used_tokens / 2);
+    // One more would not have fitted.
+    let note = whole.used_tokens.div_ceil(300);
+    assert!(half.used_tokens + note + 3 > whole.used_tokens / 2, "{} of {}", half.used_tokens, whole.used_tokens / 2);
+    assert!(half.markdown.ends_with(&format!("_{} more memories did not fit._\n", half.dropped)));
+    // The oldest ones stay.
+    assert_eq!(titles(&half), titles(&whole)[..half.included.len()]);
+}
+
+#[test]
+fn a_missing_model_is_told_once() {
+    let engine = engine_with(Arc::new(FailingEmbedder::default()));
+    engine.remember(&Caller::local(), fact("how to release", Visibility::Common)).unwrap();
+    let notice = bundle(&engine, &["work", "release", "review"], 4_096).degraded.unwrap();
+    assert_eq!(notice.matches("searched by words alone").count(), 1, "{notice}");
+}
+
+#[test]
+fn seven_phases_are_known() {
+    let Phases(known) = Phases::default();
+    assert!(known.keys().eq(["bugfix", "documenter", "plan", "release", "review", "setup", "work"]));
+    for Phase { query, tags } in known.values() {
+        assert!(!query.is_empty() && !tags.is_empty());
+    }
+}
+
+#[test]
+fn a_title_stands_before_its_text() {
+    let Bench { engine, store, .. } = bench();
+    let engine = engine.with_phases(phases());
+    for (title, content) in [("Pushing", "Never push to main.\nAsk first."), ("Be brief", "Be brief")] {
+        let memory = engine.remember(&Caller::local(), always(content)).unwrap().memory;
+        let expect = Expect::Revision(memory.revision);
+        let memory = Box::new(Memory { title: Some(title.to_owned()), revision: memory.revision + 1, ..memory });
+        let change = Change::Put { memory, passages: None, expect };
+        store.commit(Batch { space: Space::default(), changes: vec![change] }).unwrap();
+    }
+    let start = engine.bootstrap(&Caller::local(), None).unwrap().markdown;
+    for item in ["- **Pushing**\n  \n  Never push to main.\n  Ask first.\n", "- Be brief\n"] {
+        assert!(start.contains(item), "{start}");
+    }
+    let markdown = bundle(&engine, &["work"], 4_096).markdown;
+    for part in ["## Pushing\n\nNever push to main.\nAsk first.\n", "## Be brief\n"] {
+        assert!(markdown.contains(part), "{markdown}");
+    }
+}

@@ -1,0 +1,530 @@
+//! Notes that callers write, change and forget.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use loci_core::{Clock, FileProblemKind, Forgotten, NoteStore, Reader, Store};
+use loci_engine::{AppendNote, Appended, Discard, Keyed, KeyedNote, Reconciled};
+
+use super::note_folder::{MemoryFolder, Texts};
+use super::reconciling::{Vault, engine_on, vault};
+use super::*;
+
+fn ann() -> Caller {
+    Caller { origin: "vault", ..caller("ann", &WRITER) }
+}
+
+fn note(title: &str, body: &str) -> AppendNote<'static> {
+    AppendNote { title: title.to_owned(), body: body.to_owned(), tags: Vec::new(), keyed: None }
+}
+
+/// What is answered: the id.
+fn answer(memory: &Memory) -> String {
+    memory.id.to_string()
+}
+
+fn keyed<'a>(key: &'a str, request: &'a str) -> KeyedNote<'a> {
+    (Keyed { operation: "append", key, request }, &answer)
+}
+
+fn append(engine: &Engine, title: &str, body: &str) -> Memory {
+    match engine.append_note(&ann(), note(title, body)).unwrap() {
+        Appended::New(memory, Embedding::Done) => *memory,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The id under a key, and whether it is a new note.
+fn append_keyed(engine: &Engine, key: &str, title: &str, body: &str) -> Result<(String, bool)> {
+    let request = format!("{title} {body}");
+    let appended = engine.append_note(&ann(), AppendNote { keyed: Some(keyed(key, &request)), ..note(title, body) })?;
+    Ok(match appended {
+        Appended::New(memory, _) => (answer(&memory), true),
+        Appended::Before(answer) => (answer, false),
+    })
+}
+
+#[test]
+fn a_note_is_in_its_file_and_found_at_once() {
+    let vault = vault();
+    let tags = ["#bees", "honey", "bees"].map(str::to_owned).to_vec();
+    let request = AppendNote { tags, ..note("On bees", "They hum.\r\n\r\nAnd #make honey.\r\n\n") };
+    let Appended::New(memory, Embedding::Done) = vault.engine.append_note(&ann(), request).unwrap() else {
+        panic!("it is new");
+    };
+    let text = vault.folder.text("on-bees.md");
+    assert!(text.ends_with("\n---\nThey hum.\n\nAnd #make honey.\n"), "{text:?}");
+    assert_eq!(memory.content, "They hum.\n\nAnd #make honey.");
+    assert_eq!(memory.tags, ["bees", "honey", "make"]);
+    assert_eq!((memory.owner.as_deref(), memory.origin.as_str()), (Some("ann"), "vault"));
+    assert_eq!((memory.created_at, memory.updated_at), (vault.clock.now(), vault.clock.now()));
+    assert_eq!(vault.stored(&memory.id).as_ref(), Some(&*memory));
+    assert_eq!(found(&vault.engine, &caller("bob", &WRITER), "humming"), std::slice::from_ref(&memory.id));
+    assert_eq!(vault.store.pending_embeddings(HashingEmbedder::default().model()), Ok(0));
+    // The next look finds nothing to do.
+    let reconciled = vault.reconcile();
+    assert_eq!(reconciled, Reconciled::default());
+    assert_eq!(vault.stored(&memory.id), Some(*memory));
+    vault.assert_settled();
+}
+
+#[test]
+fn titles_may_be_the_same() {
+    let vault = vault();
+    let ids: BTreeSet<MemoryId> = (0..3).map(|_| append(&vault.engine, "Same", "text").id).collect();
+    assert_eq!((ids.len(), vault.folder.paths().len()), (3, 3));
+    vault.reconcile();
+    vault.assert_settled();
+}
+
+#[test]
+fn what_is_no_note_is_refused() {
+    let vault = vault();
+    let long = |length: usize| "x".repeat(length);
+    let tagged = |tag: &str| AppendNote { tags: vec!["good".to_owned(), tag.to_owned()], ..note("t", "b") };
+    let rows = [
+        (note(" ", "b"), "title"),
+        (note(&long(257), "b"), "title"),
+        (note("a\nb", "b"), "title"),
+        (note("t", " \n"), "body"),
+        (note("t", "\0"), "body"),
+        (note("t", &long(limits::CONTENT_BYTES_MAX + 1)), "body"),
+        (tagged(""), "tags.1"),
+        (tagged("#"), "tags.1"),
+        (tagged(&long(129)), "tags.1"),
+        (AppendNote { keyed: Some(keyed(" ", "")), ..note("t", "b") }, "idempotency_key"),
+    ];
+    for (request, argument) in rows {
+        let error = vault.engine.append_note(&ann(), request).unwrap_err();
+        assert!(error.message.starts_with(&format!("`{argument}`")), "{}", error.message);
+    }
+    let elsewhere = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..ann() };
+    assert_eq!(vault.engine.append_note(&elsewhere, note("t", "b")).unwrap_err().code, ErrorCode::Forbidden);
+    assert_eq!(engine().append_note(&ann(), note("t", "b")).unwrap_err().code, ErrorCode::Unavailable);
+    assert!(vault.folder.paths().is_empty());
+}
+
+#[test]
+fn nothing_is_written_into_a_folder_that_is_away() {
+    let vault = vault();
+    let first = append(&vault.engine, "First", "text").id;
+    for identity in [None, Some("empty place")] {
+        let files = vault.folder.mount(identity, Texts::default());
+        let error = vault.engine.append_note(&ann(), note("Second", "text")).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Unavailable);
+        assert!(error.message.contains("--accept-missing"), "{}", error.message);
+        assert_eq!(vault.engine.forget_softly(&ann(), &first).unwrap_err().code, ErrorCode::Unavailable);
+        assert!(vault.folder.paths().is_empty());
+        vault.folder.mount(Some("folder"), files);
+    }
+    vault.folder.mount(None, Texts::default());
+    vault.engine.reconcile_accepting_missing().unwrap();
+    append(&vault.engine, "Second", "text");
+    vault.reconcile();
+    vault.assert_settled();
+    // The folder that was made is the known one.
+    vault.folder.mount(Some("other"), Texts::default());
+    assert!(vault.engine.append_note(&ann(), note("Third", "text")).is_err());
+}
+
+#[test]
+fn a_key_writes_one_note() {
+    let vault = vault();
+    let engine = &vault.engine;
+    let (id, _) = append_keyed(engine, "k", "One", "text").unwrap();
+    assert_eq!(append_keyed(engine, "k", "One", "text"), Ok((id.clone(), false)));
+    assert_eq!(append_keyed(engine, "k", "One", "other").unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(vault.folder.paths(), ["one.md"]);
+    // Another key, and another caller.
+    assert_ne!(append_keyed(engine, "l", "One", "text").unwrap().0, id);
+    let request = AppendNote { keyed: Some(keyed("k", "One text")), ..note("One", "text") };
+    let bob = Caller { origin: "vault", ..caller("bob", &WRITER) };
+    assert!(matches!(engine.append_note(&bob, request), Ok(Appended::New(..))));
+    assert_eq!(vault.folder.paths().len(), 3);
+    // A day later, the key is as good as new.
+    vault.clock.advance(86_400);
+    let (again, is_new) = append_keyed(engine, "k", "One", "other").unwrap();
+    assert!(is_new && again != id);
+    assert_eq!(vault.folder.paths().len(), 4);
+    vault.reconcile();
+    vault.assert_settled();
+}
+
+/// Between its file and the index, a process may end. The caller tries again under its key.
+#[test]
+fn a_key_finds_the_note_of_a_process_that_ended() {
+    for is_reconciled in [false, true] {
+        let vault = vault();
+        vault.store.before(|method| {
+            if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+        });
+        let request = AppendNote { keyed: Some(keyed("k", "One text")), ..note("One", "text") };
+        let Appended::New(memory, Embedding::Pending(reason)) = vault.engine.append_note(&ann(), request).unwrap()
+        else {
+            panic!("it is in its file, and nowhere else");
+        };
+        assert!(reason.contains("the disk is full"));
+        assert!(vault.engine.to_reconcile().unwrap().wait(Duration::ZERO));
+        assert_eq!(vault.stored(&memory.id), None);
+        vault.store.before(|_| Ok(()));
+        if is_reconciled {
+            assert_eq!(vault.reconcile().indexed, 1);
+            assert_eq!(vault.stored(&memory.id).unwrap().owner, None);
+        }
+        vault.clock.advance(3);
+        assert_eq!(append_keyed(&vault.engine, "k", "One", "other").unwrap_err().code, ErrorCode::Conflict);
+        assert_eq!(append_keyed(&vault.engine, "k", "One", "text"), Ok((answer(&memory), true)));
+        assert_eq!(append_keyed(&vault.engine, "k", "One", "text"), Ok((answer(&memory), false)));
+        assert_eq!(vault.stored(&memory.id).unwrap().owner.as_deref(), Some("ann"));
+        assert_eq!(vault.folder.paths(), ["one.md"]);
+        vault.reconcile();
+        vault.assert_settled();
+    }
+}
+
+/// The note is common: what goes with its writer's data is the name.
+#[test]
+fn a_note_whose_writer_was_wiped_meanwhile_is_nobodys() {
+    let vault = vault();
+    let wiping = engine_on(&vault.store, &vault.folder, &vault.clock);
+    let is_done = AtomicBool::new(false);
+    vault.store.before(move |method| {
+        if method == "commit_rebuildable" && !is_done.swap(true, Ordering::SeqCst) {
+            wiping.wipe(&ann())?;
+        }
+        Ok(())
+    });
+    let memory = append(&vault.engine, "One", "text");
+    assert_eq!(memory.owner, None);
+    assert_eq!(vault.stored(&memory.id).unwrap().owner, None);
+}
+
+#[test]
+fn many_at_once_lose_nothing() {
+    const WRITERS: usize = 6;
+    let vault = vault();
+    let victim = append(&vault.engine, "Victim", "text").id;
+    let engines =
+        [engine_on(&vault.store, &vault.folder, &vault.clock), engine_on(&vault.store, &vault.folder, &vault.clock)];
+    let engines = Arc::new(engines);
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|number| {
+            let (engines, victim) = (engines.clone(), victim.clone());
+            std::thread::spawn(move || {
+                let engine = &engines[number % 2];
+                let mut ids = Vec::new();
+                for turn in 0..4 {
+                    ids.push(append(engine, "Same title", &format!("text {number} {turn}")).id);
+                    engine.reconcile().unwrap();
+                    if turn == 1 {
+                        engine.forget_softly(&ann(), &ids[0]).unwrap();
+                    }
+                }
+                let forgotten_at = engine.forget_softly(&ann(), &victim).unwrap().forgotten_at;
+                (ids, forgotten_at)
+            })
+        })
+        .collect();
+    let written: Vec<_> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+    let moments: BTreeSet<_> = written.iter().map(|(_, forgotten_at)| *forgotten_at).collect();
+    assert_eq!(moments, BTreeSet::from([Some(vault.clock.now())]));
+    assert_eq!(vault.folder.paths().len(), WRITERS * 4 + 1);
+    vault.reconcile();
+    vault.assert_settled();
+    for (number, (ids, _)) in written.iter().enumerate() {
+        for (turn, id) in ids.iter().enumerate() {
+            let memory = vault.stored(id).unwrap();
+            assert_eq!(memory.content, format!("text {number} {turn}"));
+            assert_eq!(memory.forgotten_at.is_some(), turn == 0, "{number} {turn}");
+        }
+    }
+}
+
+#[test]
+fn a_note_is_forgotten_in_its_file_once() {
+    let vault = vault();
+    let id = append(&vault.engine, "One", "honey").id;
+    vault.folder.replace("one.md", "---\nuid", "---\nmood: calm\nuid");
+    let forgotten = vault.engine.forget_softly(&ann(), &id).unwrap();
+    let first = vault.clock.now();
+    assert_eq!(forgotten.forgotten_at, Some(first));
+    let text = vault.folder.text("one.md");
+    for line in ["status: deleted", &format!("deleted_at: {}", first.microseconds()), "mood: calm", "honey"] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    assert!(found(&vault.engine, &ann(), "honey").is_empty());
+    assert_eq!(vault.engine.show(&ann(), &id).unwrap_err().code, ErrorCode::NotFound);
+    vault.clock.advance(60);
+    assert_eq!(vault.engine.forget_softly(&ann(), &id).unwrap().forgotten_at, Some(first));
+    assert_eq!(vault.folder.text("one.md"), text);
+    // Brought back by hand, and forgotten again before that was seen.
+    vault.folder.replace("one.md", "status: deleted", "status: active");
+    assert_eq!(vault.engine.forget_softly(&ann(), &id).unwrap().forgotten_at, Some(vault.clock.now()));
+    vault.reconcile();
+    vault.assert_settled();
+}
+
+#[test]
+fn a_note_without_uid_gets_one_when_it_is_forgotten() {
+    let vault = vault();
+    vault.folder.write("a.md", "by hand");
+    vault.folder.write("b.md", "---\nuid: u1\n---\ncopied");
+    vault.folder.copy("b.md", "copy.md");
+    vault.reconcile();
+    for path in ["a.md", "copy.md"] {
+        let id = vault.id(path);
+        vault.engine.forget_softly(&ann(), &id).unwrap();
+        assert!(vault.folder.text(path).contains(&format!("uid: {id}\n")), "{}", vault.folder.text(path));
+        vault.reconcile();
+        let row = vault.row(path);
+        assert_eq!((row.memory, row.says_id, row.problem), (Some(id), true, None));
+    }
+    assert_eq!(vault.memory("b.md").forgotten_at, None);
+    vault.assert_settled();
+}
+
+#[test]
+fn a_memory_without_a_file_is_forgotten_in_the_index() {
+    let vault = vault();
+    let engine = &vault.engine;
+    let bob = caller("bob", &WRITER);
+    let id = engine.remember(&bob, fact("honey", Visibility::Shared)).unwrap().memory.id;
+    assert_eq!(engine.forget_softly(&ann(), &id).unwrap_err().code, ErrorCode::Forbidden);
+    let hidden = engine.remember(&bob, fact("secret", Visibility::Private)).unwrap().memory.id;
+    assert_eq!(engine.forget_softly(&ann(), &hidden).unwrap_err().code, ErrorCode::NotFound);
+    let first = engine.forget_softly(&bob, &id).unwrap();
+    assert_eq!(first.forgotten_at, Some(vault.clock.now()));
+    vault.clock.advance(9);
+    assert_eq!(engine.forget_softly(&bob, &id).unwrap(), first);
+    assert_eq!(engine.show(&bob, &id).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(vault.stored(&id), Some(first));
+}
+
+/// What a person wrote since the note was indexed stays, and the flip is made in it.
+#[test]
+fn an_edit_by_hand_and_a_forgetting_are_both_kept() {
+    type Edit = fn(&MemoryFolder);
+    let edits: [(&str, Edit); 4] = [
+        ("one.md", |folder| folder.replace("one.md", "honey", "wax")),
+        ("two.md", |folder| folder.rename("one.md", "two.md")),
+        ("two.md", |folder| {
+            folder.rename("one.md", "two.md");
+            folder.write("one.md", "wax of somebody else");
+            folder.replace("two.md", "honey", "wax");
+        }),
+        ("one.md", |folder| folder.replace("one.md", "title: One", "title: Won\nmood: calm")),
+    ];
+    for (number, (path, edit)) in edits.into_iter().enumerate() {
+        for is_meanwhile in [false, true] {
+            let vault = vault();
+            let id = append(&vault.engine, "One", "honey").id;
+            if is_meanwhile {
+                vault.folder.meanwhile(edit);
+            } else {
+                edit(&vault.folder);
+            }
+            let edited = |text: &str| text.contains("wax") || text.contains("mood") || path == "two.md";
+            vault.engine.forget_softly(&ann(), &id).unwrap();
+            let text = vault.folder.text(path);
+            assert!(edited(&text) && text.contains("status: deleted"), "{number}: {text}");
+            assert_eq!(vault.row(path).memory, Some(id.clone()));
+            assert!(vault.stored(&id).unwrap().forgotten_at.is_some());
+            vault.reconcile();
+            vault.assert_settled();
+        }
+    }
+}
+
+/// Edits a file whenever loci would.
+fn again(folder: &MemoryFolder) {
+    folder.replace("restless.md", "text", "text text");
+    folder.meanwhile(again);
+}
+
+#[test]
+fn a_file_that_loci_cannot_rewrite_is_left_alone() {
+    let vault = vault();
+    vault.folder.write("broken.md", "---\nno colon\n---\ntext");
+    vault.folder.write("locked.md", "text");
+    vault.folder.write("gone.md", "text");
+    vault.reconcile();
+    let [broken, locked, gone] = ["broken.md", "locked.md", "gone.md"].map(|path| vault.id(path));
+    vault.folder.hide("locked.md", true);
+    vault.folder.remove("gone.md");
+    for (id, code) in [(broken, ErrorCode::Conflict), (locked, ErrorCode::Unavailable), (gone, ErrorCode::NotFound)] {
+        assert_eq!(vault.engine.update(&ann(), &id, "new", None).unwrap_err().code, code);
+        assert_eq!(vault.engine.forget_softly(&ann(), &id).unwrap_err().code, code);
+    }
+    assert_eq!(vault.folder.text("broken.md"), "---\nno colon\n---\ntext");
+    // Others that change it whenever loci would.
+    vault.folder.write("restless.md", "text");
+    vault.reconcile();
+    vault.folder.meanwhile(again);
+    let error = vault.engine.forget_softly(&ann(), &vault.id("restless.md")).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    assert!(!vault.folder.text("restless.md").contains("deleted"));
+}
+
+/// Whatever tool set deletes a note, its file stays and says so.
+#[test]
+fn no_verb_of_others_takes_a_note_away() {
+    type Delete = fn(&Engine, &MemoryId);
+    let deletes: [Delete; 4] = [
+        |engine, id| engine.forget(&ann(), id).unwrap(),
+        |engine, id| {
+            let which = Discard { id: Some(id.clone()), ..Discard::default() };
+            assert_eq!(engine.count_discarded(&ann(), &which), Ok(1));
+            assert_eq!(engine.discard(&ann(), &which), Ok(1));
+            assert_eq!(engine.discard(&ann(), &which), Ok(0));
+        },
+        |engine, _| {
+            engine
+                .remember(&ann(), Remember { tags: vec!["bees".to_owned()], ..fact("tagged", Visibility::Private) })
+                .unwrap();
+            let which = Discard { tags: vec!["bees".to_owned()], ..Discard::default() };
+            assert_eq!(engine.discard(&ann(), &which), Ok(2));
+        },
+        |engine, _| assert_eq!(engine.clear(&ann(), CollectionFilter::Any), Ok(1)),
+    ];
+    for delete in deletes {
+        let vault = vault();
+        let other = append(&vault.engine, "Two", "another").id;
+        let bobs = Caller { origin: "vault", ..caller("bob", &WRITER) };
+        let request = AppendNote { tags: vec!["bees".to_owned()], ..note("Bees", "text") };
+        let Appended::New(bob, _) = vault.engine.append_note(&bobs, request).unwrap() else { panic!("it is new") };
+        vault.engine.forget(&ann(), &other).unwrap();
+        let request = AppendNote { tags: vec!["bees".to_owned()], ..note("One", "text") };
+        let Appended::New(one, _) = vault.engine.append_note(&ann(), request).unwrap() else { panic!("it is new") };
+        delete(&vault.engine, &one.id);
+        let stored = vault.stored(&one.id).unwrap();
+        assert_eq!(stored.forgotten_at, Some(vault.clock.now()));
+        assert!(vault.folder.text("one.md").contains("status: deleted"));
+        assert_eq!(vault.stored(&bob.id).unwrap().forgotten_at, None);
+        assert_eq!(vault.engine.forget(&ann(), &one.id).unwrap_err().code, ErrorCode::NotFound);
+        vault.reconcile();
+        vault.assert_settled();
+    }
+}
+
+#[test]
+fn a_broken_file_stops_what_would_delete_it() {
+    let vault = vault();
+    let one = append(&vault.engine, "One", "text").id;
+    vault.folder.replace("one.md", "title", "broken\ntitle");
+    vault.reconcile();
+    assert_eq!(vault.engine.forget(&ann(), &one).unwrap_err().code, ErrorCode::Conflict);
+    let which = Discard { id: Some(one.clone()), ..Discard::default() };
+    assert_eq!(vault.engine.discard(&ann(), &which).unwrap_err().code, ErrorCode::Conflict);
+    assert!(vault.stored(&one).is_some());
+    assert_eq!(vault.row("one.md").problem.unwrap().kind, FileProblemKind::BrokenFrontmatter);
+}
+
+#[test]
+fn a_text_is_changed_in_its_file() {
+    let vault = vault();
+    let id = append(&vault.engine, "One", "honey [[two]]").id;
+    append(&vault.engine, "Two", "text");
+    vault.reconcile();
+    assert_eq!(vault.stored(&id).unwrap().links.len(), 1);
+    vault.folder.replace("one.md", "---\nuid", "---\nmood: calm\nuid");
+    vault.clock.advance(60);
+    let (memory, embedding) = vault.engine.update(&ann(), &id, "wax\r\n", Some(true)).unwrap();
+    assert_eq!((memory.content.as_str(), memory.updated_at, embedding), ("wax", vault.clock.now(), Embedding::Done));
+    let text = vault.folder.text("one.md");
+    assert!(text.contains("mood: calm") && text.ends_with("---\nwax\n"), "{text}");
+    assert!(text.contains(&format!("updated_at: {}", vault.clock.now().microseconds())));
+    assert_eq!(vault.store.pending_embeddings(HashingEmbedder::default().model()), Ok(0));
+    assert_eq!(vault.engine.set_shared(&ann(), &id, false).unwrap_err().code, ErrorCode::InvalidArgument);
+    assert_eq!(vault.engine.update(&ann(), &id, "x", Some(false)).unwrap_err().code, ErrorCode::InvalidArgument);
+    assert_eq!(vault.folder.text("one.md"), text);
+    vault.reconcile();
+    assert_eq!(vault.stored(&id).unwrap().links, []);
+    assert_eq!(vault.stored(&id).unwrap().content, "wax");
+    vault.assert_settled();
+}
+
+#[test]
+fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
+    let vault = vault();
+    let id = append(&vault.engine, "One", "honey").id;
+    // The person is faster, and is seen when loci is about to write, or before.
+    for is_late in [true, false] {
+        let edit = |folder: &MemoryFolder| folder.replace("one.md", "honey", "honey by hand");
+        if is_late {
+            vault.folder.meanwhile(edit);
+        } else {
+            edit(&vault.folder);
+        }
+        let error = vault.engine.update(&ann(), &id, "of an agent", None).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Conflict);
+        assert!(vault.folder.text("one.md").contains("honey by hand"));
+        // It is known by now, so that the next attempt is one on the new text.
+        assert!(vault.stored(&id).unwrap().content.contains("by hand"));
+    }
+    assert!(vault.engine.update(&ann(), &id, "of an agent", None).is_ok());
+    // What is the same text is no conflict, nor is another line of the frontmatter.
+    vault.folder.replace("one.md", "of an agent", "the same");
+    assert!(vault.engine.update(&ann(), &id, "the same", None).is_ok());
+    vault.folder.meanwhile(|folder| folder.replace("one.md", "---\nuid", "---\nmood: calm\nuid"));
+    assert!(vault.engine.update(&ann(), &id, "at last", None).is_ok());
+    let text = vault.folder.text("one.md");
+    assert!(text.contains("mood: calm") && text.ends_with("at last\n"), "{text}");
+    vault.reconcile();
+    vault.assert_settled();
+}
+
+#[test]
+fn nothing_is_stored_in_the_place_of_a_note() {
+    let vault = vault();
+    let id = append(&vault.engine, "One", "text").id;
+    for kind in ["note", "fact"] {
+        let error = vault.engine.remember_as(&ann(), &id, Remember::new("other", kind)).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Conflict);
+    }
+    assert_eq!(vault.stored(&id).unwrap().content, "text");
+}
+
+/// An index that knows of notes, in a process that was not told of their folder.
+#[test]
+fn without_its_folder_a_note_cannot_be_changed() {
+    let vault = vault();
+    let id = append(&vault.engine, "One", "text").id;
+    let embedder = Arc::new(HashingEmbedder::default());
+    let engine = Engine::new(vault.store.clone(), embedder, vault.clock.clone(), SearchMode::Hybrid);
+    assert_eq!(engine.forget(&ann(), &id).unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(engine.update(&ann(), &id, "new", None).unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(vault.stored(&id).unwrap().content, "text");
+}
+
+/// A file that is changed and an index that is not: the caller is told, and may try again.
+#[test]
+fn a_change_whose_index_has_to_wait_is_told_of() {
+    let vault = vault();
+    let id = append(&vault.engine, "One", "honey").id;
+    vault.reconcile();
+    vault.store.before(|method| {
+        if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+    });
+    let error = vault.engine.forget_softly(&ann(), &id).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Unavailable);
+    assert!(error.message.contains("was changed") && error.message.contains("the disk is full"), "{}", error.message);
+    vault.store.before(|_| Ok(()));
+    assert!(vault.engine.forget_softly(&ann(), &id).unwrap().forgotten_at.is_some());
+    vault.reconcile();
+    vault.assert_settled();
+}
+
+/// Callers without a name write notes, too.
+#[test]
+fn a_note_of_an_anonymous_caller_is_nobodys() {
+    let Vault { engine, store, clock, .. } = vault();
+    let nobody = Caller { origin: "vault", ..anonymous() };
+    let request = || AppendNote { keyed: Some(keyed("k", "r")), ..note("One", "text") };
+    let Appended::New(memory, _) = engine.append_note(&nobody, request()).unwrap() else { panic!("it is new") };
+    assert_eq!(engine.append_note(&nobody, request()).unwrap(), Appended::Before(answer(&memory)));
+    assert_eq!(memory.owner, None);
+    engine.forget(&nobody, &memory.id).unwrap();
+    let filter = loci_core::Filter::of(Space::default(), Reader::everything(), clock.now());
+    let shown = |forgotten| store.notes_among(&loci_core::Filter { forgotten, ..filter.clone() }, 10).unwrap().len();
+    assert_eq!((shown(Forgotten::Show), shown(Forgotten::Hide)), (1, 0));
+}

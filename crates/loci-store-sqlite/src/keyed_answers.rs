@@ -1,0 +1,71 @@
+//! Statements over answers that are kept under their callers' keys.
+
+use loci_core::{ContentHash, KeyedAnswer, Space, Timestamp};
+use rusqlite::{Connection, Row, params};
+
+use crate::failure::{Result, conflict, damaged};
+use crate::row::{read_moment, read_space};
+
+/// The columns that [`read`] reads, in its order.
+pub(crate) const COLUMNS: &str = "space, owner, origin, operation, key, request, created_at, expires_at, answer";
+
+/// Keeps an answer, in the place of one that had expired when it was made.
+pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO keyed_answer ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT (space, ifnull(owner, 0), operation, key) DO UPDATE
+         SET origin = excluded.origin, request = excluded.request, created_at = excluded.created_at,
+             expires_at = excluded.expires_at, answer = excluded.answer
+         WHERE expires_at <= excluded.created_at"
+    );
+    let KeyedAnswer { space, owner, origin, operation, key, request, answer, created_at, expires_at } = answer;
+    let kept = connection.prepare_cached(&sql)?.execute(params![
+        space.as_str(),
+        owner,
+        origin,
+        operation,
+        key,
+        request.0,
+        created_at.microseconds(),
+        expires_at.microseconds(),
+        answer,
+    ])?;
+    if kept == 0 {
+        return Err(conflict("the key of this call was used by another one meanwhile; call again"));
+    }
+    Ok(())
+}
+
+pub(crate) fn find(
+    connection: &Connection,
+    space: &Space,
+    owner: Option<&str>,
+    operation: &str,
+    key: &str,
+    now: Timestamp,
+) -> Result<Option<KeyedAnswer>> {
+    let mut statement = connection.prepare_cached(&find_sql())?;
+    let mut rows = statement.query(params![space.as_str(), owner, operation, key, now.microseconds()])?;
+    rows.next()?.map(read).transpose()
+}
+
+pub(crate) fn find_sql() -> String {
+    format!(
+        "SELECT {COLUMNS} FROM keyed_answer
+         WHERE space = ?1 AND ifnull(owner, 0) = ifnull(?2, 0) AND operation = ?3 AND key = ?4 AND expires_at > ?5"
+    )
+}
+
+pub(crate) fn read(row: &Row<'_>) -> Result<KeyedAnswer> {
+    Ok(KeyedAnswer {
+        space: read_space(&row.get::<_, String>(0)?)?,
+        owner: row.get(1)?,
+        origin: row.get(2)?,
+        operation: row.get(3)?,
+        key: row.get(4)?,
+        request: ContentHash(row.get(5)?),
+        created_at: read_moment(row, 6)?.ok_or_else(damaged)?,
+        expires_at: read_moment(row, 7)?.ok_or_else(damaged)?,
+        answer: row.get(8)?,
+    })
+}

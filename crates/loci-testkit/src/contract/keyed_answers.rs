@@ -1,0 +1,256 @@
+//! What the keeping of answers under keys promises.
+
+use std::thread;
+
+use loci_core::limits::REPLY_CONTENT_BYTES_MAX;
+use loci_core::{Change, ContentHash, ErrorCode, KeyedAnswer, Store, Timestamp, Wiped};
+
+use super::examples::{
+    NOW, ODD_TEXTS, change, keep_answer, keyed_answer, memory, not_wiped, passage, put, space, sweep_of_expired,
+};
+use super::sweeping::sweep_all;
+use super::writing::{commit, found, refused};
+use super::{MakeStore, StoreAndTokens};
+
+fn keep(store: &dyn StoreAndTokens, answer: &KeyedAnswer) {
+    commit(store, keep_answer(answer));
+}
+
+/// What is found under the key of that answer at that moment.
+fn kept_at(store: &dyn StoreAndTokens, like: &KeyedAnswer, now: Timestamp) -> Option<KeyedAnswer> {
+    let kept = store.keyed_answer(&like.space, like.owner.as_deref(), &like.operation, &like.key, now);
+    kept.expect("the store can be read")
+}
+
+fn kept(store: &dyn StoreAndTokens, like: &KeyedAnswer) -> Option<KeyedAnswer> {
+    kept_at(store, like, NOW)
+}
+
+/// Whether the store has that answer, expired or not.
+fn has(store: &dyn StoreAndTokens, answer: &KeyedAnswer) -> bool {
+    kept_at(store, answer, Timestamp::MIN).as_ref() == Some(answer)
+}
+
+pub(super) fn a_keyed_answer_comes_back_as_it_was_kept(make: MakeStore<'_>) {
+    let store = make();
+    assert_eq!(kept(&*store, &keyed_answer(Some("ann"), "key")), None);
+    let odd = ODD_TEXTS.into_iter().chain(["\0", "a\0b"]).map(|text| KeyedAnswer {
+        origin: text.to_owned(),
+        operation: text.to_owned(),
+        answer: text.to_owned(),
+        ..keyed_answer(Some(text), text)
+    });
+    let hash = std::array::from_fn(|byte| 255 - byte as u8);
+    let rest = [
+        keyed_answer(None, "anonymous"),
+        KeyedAnswer { request: ContentHash(hash), ..keyed_answer(Some("ann"), "hash") },
+        KeyedAnswer { answer: "日".repeat(REPLY_CONTENT_BYTES_MAX / 3), ..keyed_answer(Some("ann"), "large") },
+        KeyedAnswer {
+            created_at: Timestamp::from_microseconds(-5),
+            expires_at: Timestamp::from_microseconds(i64::MAX),
+            ..keyed_answer(Some("ann"), "moments")
+        },
+    ];
+    let all: Vec<KeyedAnswer> = odd.chain(rest).collect();
+    for answer in &all {
+        keep(&*store, answer);
+    }
+    for answer in &all {
+        assert_eq!(kept(&*store, answer).as_ref(), Some(answer));
+    }
+}
+
+pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
+    let store = make();
+    for (number, owner) in [Some("ann"), None].into_iter().enumerate() {
+        let first = keyed_answer(owner, "key");
+        keep(&*store, &first);
+        let before = first.expires_at.plus_seconds(-1);
+        let second = KeyedAnswer { answer: "second".to_owned(), ..first.clone() };
+        let through_another = KeyedAnswer { origin: "engram".to_owned(), ..first.clone() };
+        for taken in [&first, &second, &through_another, &KeyedAnswer { created_at: before, ..second.clone() }] {
+            let written = memory(&format!("new {number}"));
+            let mut batch = put(&written, vec![passage("word")]);
+            batch.changes.extend(keep_answer(taken).changes);
+            assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict);
+            assert_eq!(
+                (found(&*store, &written), kept(&*store, &first)),
+                (None, Some(first.clone())),
+                "nothing changed"
+            );
+        }
+    }
+    let other = keyed_answer(Some("ann"), "other key");
+    let mut batch = keep_answer(&other);
+    batch.changes.extend(keep_answer(&KeyedAnswer { answer: "second".to_owned(), ..other.clone() }).changes);
+    assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict, "the first of a batch takes it as well");
+    let mut batch = keep_answer(&other);
+    batch.changes.extend(put(&memory("first"), Vec::new()).changes);
+    commit(&*store, batch.clone());
+    assert_eq!(kept(&*store, &other).as_ref(), Some(&other));
+    let mut late = keep_answer(&keyed_answer(Some("ann"), "late"));
+    late.changes.extend(put(&memory("first"), Vec::new()).changes);
+    assert_eq!(refused(&*store, late).code, ErrorCode::Conflict);
+    assert_eq!(kept(&*store, &keyed_answer(Some("ann"), "late")), None, "it goes with its batch");
+    let misplaced = KeyedAnswer { space: space("other"), ..keyed_answer(Some("ann"), "misplaced") };
+    let misplaced = change(Change::KeepAnswer(Box::new(misplaced)));
+    assert_eq!(refused(&*store, misplaced).code, ErrorCode::Internal);
+}
+
+pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<'_>) {
+    let store = make();
+    for owner in [Some("ann"), None] {
+        let end = NOW.plus_seconds(5);
+        let first = KeyedAnswer { expires_at: end, ..keyed_answer(owner, "key") };
+        keep(&*store, &first);
+        assert_eq!(kept_at(&*store, &first, NOW.plus_seconds(4)), Some(first.clone()));
+        assert_eq!(kept_at(&*store, &first, end), None);
+        let second = KeyedAnswer {
+            request: ContentHash([9; 32]),
+            origin: "engram".to_owned(),
+            answer: "second".to_owned(),
+            created_at: end,
+            expires_at: end.plus_seconds(5),
+            ..first.clone()
+        };
+        let early = KeyedAnswer { created_at: NOW.plus_seconds(4), ..second.clone() };
+        assert_eq!(refused(&*store, keep_answer(&early)).code, ErrorCode::Conflict);
+        keep(&*store, &second);
+        for moment in [NOW, end] {
+            assert_eq!(kept_at(&*store, &first, moment), Some(second.clone()), "it stands in the place of the first");
+        }
+        assert_eq!(refused(&*store, keep_answer(&second)).code, ErrorCode::Conflict);
+        let last = KeyedAnswer { created_at: end.plus_seconds(99), expires_at: end.plus_seconds(100), ..first };
+        keep(&*store, &last);
+        assert!(has(&*store, &last));
+    }
+    // One that has expired when it is kept is in nobody's way either, in its batch included.
+    let over = KeyedAnswer { expires_at: NOW, ..keyed_answer(Some("ann"), "over") };
+    let live = keyed_answer(Some("ann"), "over");
+    let mut batch = keep_answer(&over);
+    batch.changes.extend(keep_answer(&live).changes);
+    commit(&*store, batch);
+    assert_eq!(kept(&*store, &live).as_ref(), Some(&live));
+}
+
+pub(super) fn a_keyed_answer_is_its_owners_alone(make: MakeStore<'_>) {
+    let store = make();
+    let anns = keyed_answer(Some("ann"), "key");
+    let all = [
+        anns.clone(),
+        keyed_answer(None, "key"),
+        keyed_answer(Some(""), "key"),
+        keyed_answer(Some("anonymous"), "key"),
+        keyed_answer(Some("0"), "key"),
+        keyed_answer(Some("ANN"), "key"),
+        keyed_answer(Some("ann "), "key"),
+        keyed_answer(Some("ann"), "KEY"),
+        keyed_answer(Some("ann"), "key "),
+        keyed_answer(Some("ann"), "k\u{e9}y"),
+        keyed_answer(Some("ann"), "ke\u{301}y"),
+        KeyedAnswer { operation: "recall".to_owned(), ..anns.clone() },
+        KeyedAnswer { operation: "Append".to_owned(), ..anns.clone() },
+        KeyedAnswer { space: space("other"), ..anns.clone() },
+        KeyedAnswer { space: space("other"), ..keyed_answer(None, "key") },
+    ];
+    // Each tells the others apart by what it says.
+    let all: Vec<_> =
+        (0..).zip(all).map(|(number, answer)| KeyedAnswer { answer: format!("{number}"), ..answer }).collect();
+    for (number, answer) in all.iter().enumerate() {
+        assert_eq!(kept(&*store, answer), None, "{number}");
+        keep(&*store, answer);
+    }
+    for answer in &all {
+        assert_eq!(kept(&*store, answer).as_ref(), Some(answer));
+    }
+}
+
+pub(super) fn a_sweep_removes_keyed_answers_that_expired(make: MakeStore<'_>) {
+    let store = make();
+    let answer = |owner: Option<&str>, key: &str, seconds| KeyedAnswer {
+        expires_at: NOW.plus_seconds(seconds),
+        ..keyed_answer(owner, key)
+    };
+    let [c, b, a, later] =
+        [("c", -1), ("b", -2), ("a", 0), ("later", 1)].map(|(key, end)| answer(Some("ann"), key, end));
+    let [nobodys, elsewhere] = [answer(None, "a", -1), KeyedAnswer { space: space("other"), ..answer(None, "a", 0) }];
+    for written in [&c, &b, &a, &later, &nobodys, &elsewhere] {
+        keep(&*store, written);
+    }
+    assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW.plus_seconds(-3))), 0);
+    assert_eq!(store.sweep(&sweep_of_expired(NOW), 1), Ok(1));
+    assert_eq!(
+        [&c, &b, &a, &nobodys].map(|answer| has(&*store, answer)),
+        [true, false, true, true],
+        "the first goes first"
+    );
+    assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 4);
+    assert_eq!([&c, &a, &nobodys, &elsewhere].map(|answer| has(&*store, answer)), [false; 4]);
+    assert!(has(&*store, &later));
+    assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 0);
+    keep(&*store, &a);
+}
+
+pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
+    let store = make();
+    let of = |origin: &str, owner: Option<&str>, key: &str| KeyedAnswer {
+        origin: origin.to_owned(),
+        ..keyed_answer(owner, key)
+    };
+    let anns = [of("vault", Some("ann"), "a"), of("VAULT", Some("ann"), "b"), of("", Some("ann"), "c")];
+    let expired = KeyedAnswer { expires_at: NOW, ..of("vault", Some("ann"), "expired") };
+    let others = [
+        of("vault", Some("bob"), "a"),
+        of("vault", Some("ANN"), "a"),
+        of("vault", None, "a"),
+        of("vault", Some(""), "a"),
+        KeyedAnswer { space: space("other"), ..of("vault", Some("ann"), "a") },
+    ];
+    for written in anns.iter().chain([&expired]).chain(&others) {
+        keep(&*store, written);
+    }
+    let main = &anns[0].space;
+    let wipe = |origin| assert_eq!(store.wipe(main, "ann", origin, NOW), Ok(Wiped::default()), "nothing is counted");
+    let left = || anns.iter().map(|answer| has(&*store, answer)).collect::<Vec<_>>();
+    wipe(Some("unknown"));
+    assert_eq!((left(), has(&*store, &expired)), (vec![true; 3], true));
+    let since = store.version().expect("the store can be read");
+    wipe(Some("vault"));
+    assert_eq!((left(), has(&*store, &expired)), (vec![false, true, true], false));
+    wipe(Some(""));
+    assert_eq!(left(), [false, true, false]);
+    wipe(None);
+    assert_eq!(left(), [false; 3]);
+    for other in &others {
+        assert!(has(&*store, other), "{other:?}");
+    }
+    let mut late = keep_answer(&anns[0]);
+    late.changes.extend(not_wiped("ann", "vault", since).changes);
+    assert_eq!(refused(&*store, late).code, ErrorCode::Conflict);
+    assert_eq!(left(), [false; 3], "no answer comes back with a write that was under way");
+    keep(&*store, &anns[0]);
+}
+
+pub(super) fn one_of_concurrent_answers_is_kept(make: MakeStore<'_>) {
+    const CALLERS: usize = 6;
+    const ROUNDS: usize = 5;
+    let store = make();
+    let shared: &dyn Store = &*store;
+    for (round, owner) in (0..ROUNDS).zip([Some("ann"), None].into_iter().cycle()) {
+        let answer =
+            |caller: usize| KeyedAnswer { answer: caller.to_string(), ..keyed_answer(owner, &round.to_string()) };
+        let keep = |caller: usize| match shared.commit(keep_answer(&answer(caller))) {
+            Ok(()) => Some(answer(caller)),
+            Err(error) => {
+                assert_eq!(error.code, ErrorCode::Conflict, "{error}");
+                None
+            }
+        };
+        let winners: Vec<_> = thread::scope(|scope| {
+            let callers: Vec<_> = (0..CALLERS).map(|caller| scope.spawn(move || keep(caller))).collect();
+            callers.into_iter().filter_map(|caller| caller.join().expect("no caller panics")).collect()
+        });
+        assert_eq!(winners.len(), 1);
+        assert_eq!(kept(&*store, &answer(0)).as_ref(), winners.first());
+    }
+}

@@ -1,0 +1,38 @@
+//! Turns the vocabulary `o200k_base` into tables that are used as they lie in the binary, so that counting tokens
+//! takes no time to load and no memory of its own.
+
+use std::error::Error;
+use std::io::Write;
+use std::path::PathBuf;
+use std::{env, fs};
+
+#[path = "src/hash.rs"]
+mod hash;
+
+use hash::{EMPTY, SLOTS, first_slot};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    writeln!(std::io::stdout(), "cargo::rerun-if-changed=build.rs\ncargo::rerun-if-changed=src/hash.rs")?;
+    let vocabulary = tiktoken_rs::o200k_base()?;
+    let (mut bytes, mut ends, mut slots) = (Vec::new(), Vec::new(), vec![EMPTY; SLOTS]);
+    // The special tokens come after a gap, and no text has them.
+    let tokens = (0u32..).map_while(|rank| Some((rank, vocabulary.decode_bytes(&[rank]).ok()?)));
+    for (rank, token) in tokens {
+        let mut slot = first_slot(&token);
+        while slots[slot] != EMPTY {
+            slot = (slot + 1) % SLOTS;
+        }
+        slots[slot] = rank;
+        bytes.extend(token);
+        ends.push(u32::try_from(bytes.len())?);
+    }
+    let folder = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
+    fs::write(folder.join("bytes"), bytes)?;
+    fs::write(folder.join("ends"), in_little_endian(&ends))?;
+    fs::write(folder.join("slots"), in_little_endian(&slots))?;
+    Ok(())
+}
+
+fn in_little_endian(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}

@@ -1,0 +1,67 @@
+//! The tokens and their ranks, from tables that the build script makes.
+
+use crate::hash::{EMPTY, SLOTS, first_slot};
+
+/// The bytes of all tokens, one after the other, by rank.
+static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bytes"));
+/// By rank, where in [`BYTES`] a token ends.
+static ENDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ends"));
+/// By hash, the rank of a token, or [`EMPTY`]; a token whose slot is taken is in the next free one.
+static SLOT_RANKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/slots"));
+
+/// The rank of the token that is these bytes, if they are one. Of two tokens that could be made, the one with the
+/// lower rank is made first.
+pub fn rank(bytes: &[u8]) -> Option<u32> {
+    #[cfg(test)]
+    tests::LOOKUPS.with(|lookups| lookups.set(lookups.get() + 1));
+    let mut slot = first_slot(bytes);
+    loop {
+        match number(SLOT_RANKS, slot) {
+            None | Some(EMPTY) => return None,
+            Some(rank) if token(rank) == Some(bytes) => return Some(rank),
+            Some(_) => slot = (slot + 1) % SLOTS,
+        }
+    }
+}
+
+fn token(rank: u32) -> Option<&'static [u8]> {
+    let rank = rank as usize;
+    let start = rank.checked_sub(1).map_or(Some(0), |before| number(ENDS, before))?;
+    BYTES.get(start as usize..number(ENDS, rank)? as usize)
+}
+
+fn number(table: &[u8], index: usize) -> Option<u32> {
+    table.as_chunks().0.get(index).map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        /// How often this thread looked something up.
+        pub static LOOKUPS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn every_token_is_found_under_its_rank() {
+        let count = u32::try_from(ENDS.len() / 4).unwrap();
+        assert_eq!(count, 199_998);
+        for wanted in 0..count {
+            assert_eq!(rank(token(wanted).unwrap()), Some(wanted));
+        }
+        assert_eq!(token(count), None);
+    }
+
+    #[test]
+    fn every_byte_is_a_token_and_nothing_is_none() {
+        for byte in 0..=u8::MAX {
+            assert!(rank(&[byte]).is_some(), "{byte}");
+        }
+        for none in ["", "<|endoftext|>", "no token is as long as this"] {
+            assert_eq!(rank(none.as_bytes()), None);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The name of a new note.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+use std::sync::{Mutex, PoisonError};
+
+use loci_core::{FileRead, Timestamp};
+
+use crate::disk::{Folder, identity, stamp};
+use crate::read;
+use crate::slug::folded;
+
+/// Bytes at the beginning of a file in which its `uid` is looked for.
+const HEAD_BYTES: u64 = 4 << 10;
+/// The characters of a UUID v7 that tell its time.
+const UUID_TIME: usize = 14;
+const UUID_LENGTH: usize = 36;
+
+/// The names at the top of the folder, as of its last change: listing them for each new note would take longer than
+/// writing it. The time of a change is coarse, so that a name that others made in the instant of our last write may
+/// be missing; it stays safe, since nothing is ever renamed over another file.
+#[derive(Default)]
+pub(crate) struct Names(Mutex<Option<Listing>>);
+
+struct Listing {
+    folder: String,
+    modified_nanoseconds: i64,
+    /// Each in the form in which names are compared, and as it is.
+    names: BTreeSet<(String, String)>,
+}
+
+/// Names for a note, the best one first.
+pub(crate) struct Free {
+    base: String,
+    /// The numbers that others have; 1 is the name without a number.
+    taken: BTreeSet<u64>,
+    next: u64,
+}
+
+impl Names {
+    /// Names for a note with this slug that nobody has, and the files that have one like it.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn free(&self, folder: &Folder, base: &str) -> io::Result<(Free, Vec<String>)> {
+        let metadata = folder.metadata()?;
+        let (which, modified_nanoseconds) = (identity(&metadata), stamp(&metadata).modified_nanoseconds);
+        let mut listing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_current = |known: &Listing| known.folder == which && known.modified_nanoseconds == modified_nanoseconds;
+        let known = if let Some(known) = listing.take().filter(is_current) {
+            known
+        } else {
+            let names = folder.names()?.into_iter().map(|name| (folded(&name), name)).collect();
+            Listing { folder: which, modified_nanoseconds, names }
+        };
+        let alike = known.names.range((base.to_owned(), String::new())..);
+        let alike = alike.take_while(|(name, _)| name.starts_with(base));
+        let (taken, files) = alike.filter_map(|(name, file)| Some((number(name, base)?, file.clone()))).unzip();
+        *listing = Some(known);
+        Ok((Free { base: base.to_owned(), taken, next: 1 }, files))
+    }
+
+    /// Notes that a file was made.
+    pub fn add(&self, folder: &Folder, name: &str) {
+        let mut listing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match (listing.as_mut(), folder.metadata()) {
+            (Some(known), Ok(metadata)) => {
+                known.names.insert((folded(name), name.to_owned()));
+                known.modified_nanoseconds = stamp(&metadata).modified_nanoseconds;
+            }
+            _ => *listing = None,
+        }
+    }
+
+    /// Forgets what is known: somebody else is at work in the folder.
+    pub fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Iterator for Free {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        while self.taken.contains(&self.next) {
+            self.next += 1;
+        }
+        let number = self.next;
+        self.next += 1;
+        Some(if number == 1 { format!("{}.md", self.base) } else { format!("{}-{number}.md", self.base) })
+    }
+}
+
+/// The number in a name that was made of this slug.
+fn number(name: &str, base: &str) -> Option<u64> {
+    let rest = name.strip_prefix(base)?.strip_suffix(".md")?;
+    if rest.is_empty() {
+        return Some(1);
+    }
+    let number = rest.strip_prefix('-')?;
+    number.parse().ok().filter(|number: &u64| *number > 1 && !rest.starts_with("-0") && !rest.starts_with("-+"))
+}
+
+/// The file among these whose `uid` differs from this one in nothing but its time.
+pub(crate) fn made_before(folder: &Folder, files: Vec<String>, id: &str, now: Timestamp) -> Option<(String, FileRead)> {
+    let making = id.get(UUID_TIME..).filter(|_| id.len() == UUID_LENGTH)?;
+    files.into_iter().find_map(|name| {
+        // Most are not it, and need not be read as a whole.
+        let mut head = Vec::new();
+        folder.open_file(&name).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+        head.windows(making.len()).find(|part| part.eq_ignore_ascii_case(making.as_bytes()))?;
+        let read = read::read(folder, &name, now)?;
+        let found = read.content.as_ref()?.note.id.as_ref()?.as_str();
+        let is_same = found.len() == UUID_LENGTH && found.get(UUID_TIME..)?.eq_ignore_ascii_case(making);
+        is_same.then_some((name, read))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_names() {
+        let rows = [
+            ("tea.md", Some(1)),
+            ("tea-2.md", Some(2)),
+            ("tea-10.md", Some(10)),
+            ("tea-1.md", None),
+            ("tea-02.md", None),
+            ("tea-+2.md", None),
+            ("tea-x.md", None),
+            ("tea-99999999999999999999999.md", None),
+            ("tea-time.md", None),
+            ("teas.md", None),
+            ("tea", None),
+        ];
+        for (name, expected) in rows {
+            assert_eq!(number(name, "tea"), expected, "{name}");
+        }
+        let free = Free { base: "tea".to_owned(), taken: [1, 3].into(), next: 1 };
+        assert_eq!(free.take(3).collect::<Vec<_>>(), ["tea-2.md", "tea-4.md", "tea-5.md"]);
+    }
+}

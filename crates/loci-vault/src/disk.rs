@@ -1,0 +1,63 @@
+//! An open folder: every step in it is relative to what was opened, so that no link leads out.
+
+#[cfg(not(unix))]
+mod portable;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+pub(crate) use portable::Folder;
+#[cfg(unix)]
+pub(crate) use unix::Folder;
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::time::UNIX_EPOCH;
+
+use loci_core::FileStamp;
+
+/// Size and time, as far as a stamp can hold them.
+pub(crate) fn stamp(metadata: &Metadata) -> FileStamp {
+    let modified = metadata.modified().ok();
+    let nanoseconds = modified.map_or(0, |modified| match modified.duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanoseconds| -nanoseconds),
+    });
+    FileStamp { bytes: metadata.len(), modified_nanoseconds: nanoseconds }
+}
+
+/// Which folder it is, as far as the file system tells.
+pub(crate) fn identity(metadata: &Metadata) -> String {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        format!("{}:{}", metadata.dev(), metadata.ino())
+    }
+    #[cfg(not(unix))]
+    metadata
+        .created()
+        .ok()
+        .and_then(|made| made.duration_since(UNIX_EPOCH).ok())
+        .unwrap_or_default()
+        .as_nanos()
+        .to_string()
+}
+
+/// Makes a file durable.
+pub(crate) fn flush(file: &File) -> io::Result<()> {
+    #[cfg(test)]
+    testing::FLUSHES.with(|flushes| flushes.set(flushes.get() + 1));
+    file.sync_all()
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// How often this thread has flushed something.
+        pub static FLUSHES: Cell<usize> = const { Cell::new(0) };
+        /// Whether the file system is to lack what not every one has.
+        pub static IS_PLAIN: Cell<bool> = const { Cell::new(false) };
+    }
+}

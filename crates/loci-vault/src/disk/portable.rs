@@ -1,0 +1,96 @@
+//! By paths, where there are no descriptors of folders.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A folder that was there.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder at that path, which may be a link.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        match fs::metadata(path)?.is_dir() {
+            true => Ok(Folder(path.to_owned())),
+            false => Err(ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// A folder in it, which must not be a link.
+    pub fn enter(&self, name: &str) -> io::Result<Self> {
+        let path = self.0.join(name);
+        match fs::symlink_metadata(&path)?.is_dir() {
+            true => Ok(Folder(path)),
+            false => Err(ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        fs::metadata(&self.0)
+    }
+
+    /// Opens what has that name for reading. It must not be a link.
+    pub fn open_file(&self, name: &str) -> io::Result<File> {
+        match fs::symlink_metadata(self.0.join(name))?.is_symlink() {
+            true => Err(ErrorKind::InvalidInput.into()),
+            false => File::open(self.0.join(name)),
+        }
+    }
+
+    /// Makes a file for writing where nothing is.
+    pub fn create_file(&self, name: &str, _like: Option<&Metadata>) -> io::Result<File> {
+        OpenOptions::new().write(true).create_new(true).open(self.0.join(name))
+    }
+
+    /// Whether that name is a regular file; no link to one.
+    pub fn is_file(&self, name: &str) -> io::Result<bool> {
+        Ok(fs::symlink_metadata(self.0.join(name))?.is_file())
+    }
+
+    /// Returns after whoever is just emptying or writing the file, where the system can tell.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "elsewhere they are needed")]
+    pub fn wait_for_writers(&self, _name: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Renames, unless something has the new name already.
+    pub fn rename_to_free(&self, from: &str, to: &str) -> io::Result<()> {
+        match fs::hard_link(self.0.join(from), self.0.join(to)) {
+            Ok(()) => return self.remove(from),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(error),
+            Err(_) => {}
+        }
+        match self.is_file(to) {
+            Err(error) if error.kind() == ErrorKind::NotFound => self.rename(from, to),
+            Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Renames over whatever has the new name.
+    pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.0.join(from), self.0.join(to))
+    }
+
+    /// Removes a name.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.0.join(name))
+    }
+
+    /// The names in it; those that are no UTF-8, as near as can be.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        fs::read_dir(&self.0)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    /// Exchanges two names in one step. None where the file system cannot.
+    pub fn exchange(&self, _one: &str, _other: &str) -> io::Result<Option<()>> {
+        Ok(None)
+    }
+
+    /// Makes the names in it durable, where the system can.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "elsewhere they are needed")]
+    pub fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+}

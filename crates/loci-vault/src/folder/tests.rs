@@ -1,0 +1,498 @@
+use std::sync::atomic::AtomicI64;
+
+use loci_core::{MemoryId, NoteContent, Timestamp};
+
+use super::*;
+use crate::disk::testing::FLUSHES;
+
+/// A clock that stands at this microsecond until a test moves it.
+#[derive(Default)]
+struct FixedClock(AtomicI64);
+
+impl FixedClock {
+    fn set(&self, now: Timestamp) {
+        self.0.store(now.microseconds(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_microseconds(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// A folder that loci writes, beside a lock and room for what lies outside.
+struct Place {
+    outside: tempfile::TempDir,
+    root: PathBuf,
+    folder: VaultFolder,
+    clock: Arc<FixedClock>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let outside = tempfile::tempdir().unwrap();
+        let root = outside.path().join("notes");
+        let clock = Arc::new(FixedClock::default());
+        let folder = VaultFolder::new(root.clone(), outside.path().join("lock"), clock.clone());
+        Place { outside, root, folder, clock }
+    }
+
+    fn with(files: &[(&str, &str)]) -> Self {
+        let place = Place::new();
+        for (path, text) in files {
+            place.put(path, text.as_bytes());
+        }
+        place
+    }
+
+    fn put(&self, path: &str, bytes: &[u8]) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.root.join(path)).unwrap()
+    }
+
+    fn read(&self, path: &str) -> FileRead {
+        self.folder.read(path).unwrap().unwrap_or_else(|| panic!("{path} is gone"))
+    }
+
+    fn problem(&self, path: &str) -> FileProblemKind {
+        self.read(path).problem.unwrap_or_else(|| panic!("nothing is wrong with {path}")).kind
+    }
+
+    fn files(&self) -> Vec<String> {
+        self.folder.scan().unwrap().files.into_iter().map(|(path, _)| path).collect()
+    }
+
+    fn create(&self, note: &Note) -> String {
+        match self.folder.create(note).unwrap() {
+            Created::New(path, _) => path,
+            Created::Before(path, _) => panic!("{path} was there before"),
+        }
+    }
+}
+
+fn id(number: u64) -> MemoryId {
+    MemoryId::new(format!("019aa3c4-5f0e-7000-8000-{number:012}"))
+}
+
+fn note(number: u64, title: &str, body: &str) -> Note {
+    Note { id: Some(id(number)), title: Some(title.to_owned()), body: body.to_owned(), ..Note::default() }
+}
+
+fn said(read: &FileRead) -> &Note {
+    let Some(NoteContent { note, .. }) = &read.content else { panic!("{read:?}") };
+    note
+}
+
+#[test]
+fn a_new_note_makes_the_folder_and_is_what_is_read() {
+    let place = Place::new();
+    assert_eq!(place.folder.scan().unwrap(), FolderScan::default());
+    assert_eq!(
+        place.folder.read("tea.md").unwrap().map(|read| read.problem.map(|problem| problem.kind)),
+        Some(Some(FileProblemKind::Unreadable))
+    );
+    let Created::New(path, made) = place.folder.create(&note(1, "Tea", "green #tea, see [[Cups]]\n\n")).unwrap() else {
+        panic!()
+    };
+    assert_eq!(path, "tea.md");
+    assert_eq!(
+        place.text("tea.md"),
+        format!("---\nuid: {}\ntitle: Tea\nstatus: active\n---\ngreen #tea, see [[Cups]]\n", id(1))
+    );
+    let read = place.read("tea.md");
+    assert_eq!(read, made);
+    assert_eq!(said(&read), &note(1, "Tea", "green #tea, see [[Cups]]"));
+    let content = read.content.unwrap();
+    assert_eq!((content.text_tags, content.links), (vec!["tea".to_owned()], vec!["Cups".to_owned()]));
+    let scan = place.folder.scan().unwrap();
+    assert_eq!(scan.files, [("tea.md".to_owned(), made.stamp)]);
+    assert!(scan.identity.is_some());
+    assert_eq!(place.folder.location(), place.root.display().to_string());
+}
+
+#[test]
+fn creating_and_rewriting_cost_two_flushes() {
+    let place = Place::with(&[("old.md", "text")]);
+    FLUSHES.set(0);
+    place.create(&note(1, "Tea", "green"));
+    assert_eq!(FLUSHES.get(), 2);
+    let read = place.read("tea.md");
+    FLUSHES.set(0);
+    place.folder.rewrite("tea.md", &read.hash, &Note { is_deleted: true, ..said(&read).clone() }).unwrap();
+    assert_eq!(FLUSHES.get(), 2);
+    // What says so already is not written.
+    let read = place.read("tea.md");
+    FLUSHES.set(0);
+    assert_eq!(
+        place.folder.rewrite("tea.md", &read.hash, said(&read)).unwrap(),
+        FileRead { is_settled: false, ..read }
+    );
+    assert_eq!(FLUSHES.get(), 0);
+    // A folder that is made is made durable, too.
+    let place = Place::new();
+    FLUSHES.set(0);
+    place.create(&note(1, "Tea", "green"));
+    assert_eq!(FLUSHES.get(), 3);
+}
+
+#[test]
+fn names_are_numbered_whoever_has_them() {
+    let place = Place::with(&[
+        ("TEA.MD", "x"),
+        ("tea-3.md", "x"),
+        ("U\u{308}ber.md", "x"),
+        ("folder.md/inner.md", "x"),
+        ("sub/cups.md", "x"),
+    ]);
+    for (title, expected) in [
+        ("Tea", "tea-2.md"),
+        ("tea!", "tea-4.md"),
+        ("Über", "über-2.md"),
+        ("U\u{308}BER", "über-3.md"),
+        ("Folder", "folder-2.md"),
+        ("Cups", "cups.md"),
+        ("../../etc/passwd", "etc-passwd.md"),
+        ("CON", "con-note.md"),
+        ("🐻", "note.md"),
+        ("\u{202e}", "note-2.md"),
+        ("a\nb", "a-b.md"),
+    ] {
+        let next = place.folder.scan().unwrap().files.len() as u64;
+        assert_eq!(place.create(&note(next, title, "text")), expected, "{title:?}");
+        assert_eq!(said(&place.read(expected)).title.as_deref(), Some(title));
+    }
+    assert_eq!(place.text("TEA.MD"), "x");
+    // Names that others made since then are seen.
+    place.put("Cups-2.md", b"x");
+    assert_eq!(place.create(&note(50, "Cups", "text")), "cups-3.md");
+    fs::remove_file(place.root.join("cups.md")).unwrap();
+    assert_eq!(place.create(&note(51, "Cups", "text")), "cups.md");
+}
+
+#[test]
+fn long_and_strange_titles_are_kept() {
+    let place = Place::new();
+    let titles = [
+        "é".repeat(256),
+        "שלום עולם".to_owned(),
+        "🐻".repeat(256),
+        "w".repeat(300),
+        "key: \"value\" # {odd} [x] | > & * ! %".to_owned(),
+    ];
+    for (number, title) in titles.into_iter().enumerate() {
+        let path = place.create(&note(number as u64, &title, "text"));
+        assert!(path.len() <= 90 && !path.contains('/'), "{path}");
+        assert_eq!(said(&place.read(&path)).title.as_deref(), Some(title.as_str()));
+    }
+}
+
+#[test]
+fn an_earlier_attempt_is_found() {
+    let place = Place::new();
+    let first = note(1, "Tea", "green");
+    place.create(&first);
+    place.create(&note(2, "Tea", "black"));
+    let later = MemoryId::new(id(2).as_str().replacen("019aa3c4-5f0e", "019BB3C4-5F0F", 1));
+    let Created::Before(path, read) =
+        place.folder.create(&Note { id: Some(later), ..note(2, "tea", "black") }).unwrap()
+    else {
+        panic!()
+    };
+    assert_eq!(path, "tea-2.md");
+    assert_eq!(said(&read), &note(2, "Tea", "black"));
+    // The characters alone are not enough: they must be the uid.
+    place.put("cups.md", format!("---\nuid: other\n---\n{}\n", id(3)).as_bytes());
+    assert_eq!(place.create(&note(3, "Cups", "text")), "cups-2.md");
+    // Even if the name before it became free.
+    fs::remove_file(place.root.join("tea.md")).unwrap();
+    let again = place.folder.create(&note(2, "Tea", "black")).unwrap();
+    assert!(matches!(again, Created::Before(path, _) if path == "tea-2.md"));
+    // Ids of another kind are never of one making.
+    let plain = Note { id: Some(MemoryId::new("plain")), ..note(1, "Plain", "x") };
+    assert_eq!((place.create(&plain), place.create(&plain)), ("plain.md".to_owned(), "plain-2.md".to_owned()));
+}
+
+#[test]
+fn a_rewrite_takes_the_place_of_what_was_read_alone() {
+    let text = "---\n# mine\nmine: 'x'   # y\n---\n\nText\n";
+    let place = Place::with(&[("sub/Note.md", text)]);
+    let read = place.read("sub/Note.md");
+    let forgotten = Note {
+        id: Some(id(1)),
+        is_deleted: true,
+        deleted_at: Some(Timestamp::from_microseconds(0)),
+        ..said(&read).clone()
+    };
+    let error = place.folder.rewrite("sub/Note.md", &ContentHash([7; 32]), &forgotten).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    assert_eq!(place.text("sub/Note.md"), text);
+    let written = place.folder.rewrite("sub/Note.md", &read.hash, &forgotten).unwrap();
+    let expected = format!(
+        "---\n# mine\nmine: 'x'   # y\nuid: {}\nstatus: deleted\ndeleted_at: 1970-01-01T00:00:00Z\n---\n\nText\n",
+        id(1)
+    );
+    assert_eq!(place.text("sub/Note.md"), expected);
+    assert_eq!(place.read("sub/Note.md"), written);
+    assert_eq!(fs::read_dir(place.root.join("sub")).unwrap().count(), 1);
+
+    let gone = place.folder.rewrite("sub/none.md", &read.hash, &forgotten).unwrap_err();
+    assert_eq!(gone.code, ErrorCode::NotFound);
+    place.put("broken.md", b"---\nstatus: maybe\n---\n");
+    let read = place.read("broken.md");
+    let error = place.folder.rewrite("broken.md", &read.hash, &forgotten).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    let large = Note { body: "a".repeat(CONTENT_BYTES_MAX + 1), ..forgotten };
+    assert_eq!(place.folder.rewrite("sub/Note.md", &written.hash, &large).unwrap_err().code, ErrorCode::TooLarge);
+    assert_eq!(
+        place.folder.create(&Note { title: Some("x".to_owned()), ..large }).unwrap_err().code,
+        ErrorCode::TooLarge
+    );
+}
+
+#[test]
+fn a_scan_sees_notes_in_the_order_of_paths() {
+    let place = Place::with(&[
+        ("b.md", "1"),
+        ("a.md", "22"),
+        ("a/z.MD", "333"),
+        ("a/b/c.Md", ""),
+        ("a-b.md", ""),
+        ("folder.md/x.md", ""),
+        (".hidden.md", ""),
+        (".obsidian/x.md", ""),
+        ("a/.trash/x.md", ""),
+        (".md", ""),
+        ("picture.png", ""),
+        ("md", ""),
+        ("notes.md.txt", ""),
+        ("日本.md", ""),
+    ]);
+    let scan = place.folder.scan().unwrap();
+    let paths: Vec<_> = scan.files.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["a-b.md", "a.md", "a/b/c.Md", "a/z.MD", "b.md", "folder.md/x.md", "日本.md"]);
+    assert_eq!(scan.files[3].1.bytes, 3);
+    assert_eq!((scan.skipped, scan.unreadable_folders), (Vec::new(), Vec::new()));
+    for (path, stamp) in &scan.files {
+        assert_eq!(place.read(path).stamp, *stamp);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_passed_over_and_not_read() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+    let place = Place::with(&[("real.md", "text"), ("sub/note.md", "text")]);
+    let secret = place.outside.path().join("secret.md");
+    fs::write(&secret, "secret").unwrap();
+    fs::create_dir(place.outside.path().join("secrets")).unwrap();
+    fs::write(place.outside.path().join("secrets/a.md"), "secret").unwrap();
+    symlink(&secret, place.root.join("link.md")).unwrap();
+    symlink("real.md", place.root.join("inner.md")).unwrap();
+    symlink("nowhere", place.root.join("dangling.md")).unwrap();
+    symlink(place.outside.path().join("secrets"), place.root.join("linked")).unwrap();
+    symlink(place.outside.path().join("secrets"), place.root.join("linked.md")).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        place.root.join("pipe.md"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    let strange = OsStr::from_bytes(b"strange-\xff.md");
+    let has_strange = fs::write(place.root.join(strange), "x").is_ok();
+
+    let scan = place.folder.scan().unwrap();
+    let paths: Vec<_> = scan.files.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["real.md", "sub/note.md"]);
+    let mut expected = vec!["dangling.md", "inner.md", "link.md", "linked.md", "pipe.md"];
+    if has_strange {
+        expected.push("strange-\u{fffd}.md");
+    }
+    assert_eq!(scan.skipped.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), expected);
+    assert!(scan.skipped.iter().all(|(_, problem)| problem.kind == FileProblemKind::NotAFile));
+    for path in
+        ["link.md", "inner.md", "dangling.md", "linked.md", "linked/a.md", "linked.md/a.md", "pipe.md", "real.md/x.md"]
+    {
+        let read = place.read(path);
+        assert_eq!((read.problem.unwrap().kind, read.content), (FileProblemKind::NotAFile, None), "{path}");
+    }
+    // Nor are they written.
+    let hash = read::hash(b"secret");
+    for path in ["link.md", "linked/a.md"] {
+        let error = place.folder.rewrite(path, &hash, &note(1, "x", "mine")).unwrap_err();
+        assert!(matches!(error.code, ErrorCode::Conflict | ErrorCode::Unavailable), "{error}");
+    }
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
+    assert_eq!(fs::read_to_string(place.outside.path().join("secrets/a.md")).unwrap(), "secret");
+    // A link in the place of a new note is something that has the name.
+    assert_eq!(place.create(&note(1, "dangling", "text")), "dangling-2.md");
+}
+
+#[test]
+fn paths_stay_in_the_folder() {
+    let place = Place::with(&[("a/b.md", "text"), (".x/b.md", "text")]);
+    fs::write(place.outside.path().join("out.md"), "secret").unwrap();
+    let outside = place.outside.path().join("out.md").display().to_string();
+    for path in [
+        "../out.md",
+        "a/../../out.md",
+        "/etc/a.md",
+        &outside,
+        "a//b.md",
+        "./a/b.md",
+        ".x/b.md",
+        "a/.b.md",
+        "",
+        "a",
+        "a/",
+        "a.md/",
+        "b\0.md",
+        ".md",
+    ] {
+        assert_eq!(place.folder.read(path).unwrap_err().code, ErrorCode::InvalidArgument, "{path:?}");
+        let error = place.folder.rewrite(path, &ContentHash([0; 32]), &Note::default()).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{path:?}");
+    }
+    assert_eq!(place.folder.read("a/none.md"), Ok(None));
+    assert_eq!(place.folder.read("none/b.md"), Ok(None));
+}
+
+#[test]
+fn what_cannot_be_a_note_is_told() {
+    let place = Place::with(&[("nul.md", "a\0b"), ("blank.md", "\n\n"), ("empty.md", "")]);
+    place.put("latin.md", b"caf\xe9");
+    place.put("binary.md", &(0..=255).cycle().take(100_000).collect::<Vec<u8>>());
+    assert_eq!(place.problem("nul.md"), FileProblemKind::NotText);
+    assert_eq!(place.problem("latin.md"), FileProblemKind::NotText);
+    assert_eq!(place.problem("binary.md"), FileProblemKind::NotText);
+    for path in ["blank.md", "empty.md"] {
+        let read = place.read(path);
+        assert_eq!((said(&read), &read.problem), (&Note::default(), &None));
+    }
+    // Sizes: of the text, not of the file.
+    let large = "a".repeat(CONTENT_BYTES_MAX);
+    place.put("exact.md", format!("---\ntitle: x\n---\n{large}\n").as_bytes());
+    assert_eq!(said(&place.read("exact.md")).body.len(), CONTENT_BYTES_MAX);
+    place.put("above.md", format!("{large}a").as_bytes());
+    assert_eq!(place.problem("above.md"), FileProblemKind::TooLarge);
+    // Of this one, nothing is read.
+    fs::File::create(place.root.join("huge.md")).unwrap().set_len(50 << 20).unwrap();
+    let huge = place.read("huge.md");
+    assert_eq!((huge.problem.unwrap().kind, huge.hash), (FileProblemKind::TooLarge, ContentHash([0; 32])));
+    assert_eq!(huge.stamp.bytes, 50 << 20);
+}
+
+#[test]
+fn a_file_is_settled_two_seconds_after_its_change() {
+    let place = Place::with(&[("a.md", "text")]);
+    let modified =
+        read::read(&Folder::open(&place.root).unwrap(), "a.md", place.clock.now()).unwrap().stamp.modified_nanoseconds;
+    for (seconds, expected) in [(-3600, false), (0, false), (1, false), (2, true), (3600, true)] {
+        place.clock.set(Timestamp::from_microseconds(modified / 1_000 + 1).plus_seconds(seconds));
+        assert_eq!(place.read("a.md").is_settled, expected, "{seconds}");
+    }
+}
+
+#[test]
+fn copies_of_sync_clients_are_told_while_the_note_is_there() {
+    let place = Place::with(&[("sub/tea.md", "green"), ("cups (conflicted copy).md", "text"), ("tea (1).md", "text")]);
+    let copy = "sub/tea (Ann's conflicted copy 2024-01-02).md";
+    place.put(copy, b"black");
+    let read = place.read(copy);
+    assert_eq!(
+        (read.problem.unwrap().kind, read.content, read.is_settled),
+        (FileProblemKind::ConflictCopy, None, false)
+    );
+    assert_eq!(place.read("cups (conflicted copy).md").problem, None);
+    assert_eq!(place.read("tea (1).md").problem, None);
+    fs::remove_file(place.root.join("sub/tea.md")).unwrap();
+    assert_eq!(said(&place.read(copy)).body, "black");
+}
+
+#[test]
+fn a_folder_that_is_away_is_not_an_empty_one() {
+    let place = Place::with(&[("tea.md", "green")]);
+    let before = place.folder.scan().unwrap();
+    let read = place.read("tea.md");
+    let away = place.outside.path().join("away");
+    fs::rename(&place.root, &away).unwrap();
+    assert_eq!(place.folder.scan().unwrap(), FolderScan::default());
+    assert_eq!(place.problem("tea.md"), FileProblemKind::Unreadable);
+    let error = place.folder.rewrite("tea.md", &read.hash, &note(1, "x", "y")).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Unavailable, "{error}");
+    fs::rename(&away, &place.root).unwrap();
+    assert_eq!(place.folder.scan().unwrap(), before);
+    // An empty folder in its place, such as one where a drive was mounted.
+    fs::rename(&place.root, &away).unwrap();
+    fs::create_dir(&place.root).unwrap();
+    assert_eq!(place.problem("tea.md"), FileProblemKind::Unreadable);
+    let other = place.folder.scan().unwrap();
+    assert!(other.files.is_empty() && other.identity.is_some() && other.identity != before.identity);
+    assert_eq!(place.folder.read("tea.md"), Ok(None));
+}
+
+#[test]
+fn a_file_in_the_place_of_the_folder_is_said() {
+    let place = Place::new();
+    fs::write(&place.root, "no folder").unwrap();
+    for error in
+        [place.folder.scan().map(drop).unwrap_err(), place.folder.create(&note(1, "x", "y")).map(drop).unwrap_err()]
+    {
+        assert_eq!(error.code, ErrorCode::Unavailable);
+        assert!(error.message.contains("no folder"), "{error}");
+    }
+}
+
+#[test]
+fn what_a_crash_left_is_cleared_by_the_next_holder_of_the_lock() {
+    let place = Place::with(&[("sub/tea.md", "green")]);
+    let left = place.root.join("sub").join(place.folder.temporary.new_name());
+    let is_left = |folder: &VaultFolder| {
+        drop(folder.lock().unwrap());
+        left.exists()
+    };
+    // At the first time in a process.
+    fs::write(&left, "half").unwrap();
+    assert!(!is_left(&place.folder));
+    // Afterwards, when the one before did not let the lock go.
+    fs::write(&left, "half").unwrap();
+    assert!(is_left(&place.folder));
+    fs::write(place.outside.path().join("lock"), "4711\n").unwrap();
+    assert!(!is_left(&place.folder));
+    assert_eq!(place.files(), ["sub/tea.md"]);
+    // Another lock, another loci.
+    let other = VaultFolder::new(place.root.clone(), place.outside.path().join("other"), place.clock.clone());
+    fs::write(&left, "half").unwrap();
+    assert!(is_left(&other));
+}
+
+#[test]
+fn depth_has_a_bound_that_is_told() {
+    let place = Place::new();
+    let deep = "d/".repeat(70);
+    place.put(&format!("{deep}note.md"), b"text");
+    place.put("note.md", b"text");
+    let scan = place.folder.scan().unwrap();
+    assert_eq!(scan.files.len(), 1);
+    assert_eq!(scan.unreadable_folders, [["d"; 65].join("/")]);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_bytes_are_read(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200), head in proptest::bool::ANY) {
+        let bytes = if head { [b"---\n", bytes.as_slice(), b"\n---\n"].concat() } else { bytes };
+        let stamp = FileStamp { bytes: bytes.len() as u64, modified_nanoseconds: 0 };
+        let read = read::understand(&bytes, stamp, true);
+        proptest::prop_assert_eq!(read.content.is_none(), str::from_utf8(&bytes).is_err() || bytes.contains(&0));
+        proptest::prop_assert_eq!(read.hash, read::hash(&bytes));
+    }
+}

@@ -1,0 +1,238 @@
+//! The frontmatter of a note: reading it, and changing it so that what a person wrote stays.
+
+mod edit;
+mod entries;
+mod keys;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use loci_core::{Error, FileProblem, FileProblemKind, Note, Result};
+
+use entries::{Entry, entries};
+use keys::{Key, NoteKeys};
+
+/// Bytes of a frontmatter; a larger one is not read.
+pub(crate) const FRONTMATTER_BYTES_MAX: usize = 64 << 10;
+const BYTE_ORDER_MARK: char = '\u{feff}';
+/// What opens a frontmatter, and closes it.
+const RULE: &str = "---";
+
+/// What is wrong with a frontmatter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Broken {
+    /// The line in the YAML, from 1.
+    line: usize,
+    problem: Cow<'static, str>,
+}
+
+impl Broken {
+    fn new(line: usize, problem: impl Into<Cow<'static, str>>) -> Self {
+        Broken { line, problem: problem.into() }
+    }
+
+    fn message(&self) -> String {
+        // The line that opens it comes before.
+        format!("line {}: {}; the file is read as plain text until that is mended", self.line + 1, self.problem)
+    }
+}
+
+/// Where the frontmatter of a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Head {
+    yaml: Range<usize>,
+    /// Where the body begins, after the line that closes it.
+    body: usize,
+}
+
+/// What a text says, if its frontmatter holds.
+struct Parsed<'a> {
+    head: Option<Head>,
+    /// The lines of the YAML with their ends.
+    lines: Vec<&'a str>,
+    entries: Vec<Entry>,
+    note: Note,
+}
+
+/// The note that a text is. One with a broken frontmatter is plain text from its beginning.
+pub(crate) fn read(text: &str) -> (Note, Option<FileProblem>) {
+    match parse(text) {
+        Ok(parsed) => (parsed.note, None),
+        Err(broken) => {
+            let problem = FileProblem { kind: FileProblemKind::BrokenFrontmatter, message: broken.message() };
+            (Note { body: normal_body(&text[mark_len(text)..]), ..Note::default() }, Some(problem))
+        }
+    }
+}
+
+/// The text of a new file.
+///
+/// # Errors
+/// `internal` if it would not say what the note says.
+pub(crate) fn fresh(note: &Note) -> Result<String> {
+    let note = normal(note);
+    let mut text = format!("{RULE}\n");
+    for key in Key::ALL {
+        if key == Key::Status || !note.is_default(key) {
+            text += &edit::lines(key, &note, "\n");
+        }
+    }
+    text += &format!("{RULE}\n");
+    if !note.body.is_empty() {
+        text += &note.body;
+        text.push('\n');
+    }
+    verify(&text, &note)?;
+    Ok(text)
+}
+
+/// The text changed so that it says what the note says, and in nothing else. None if it says so already.
+///
+/// # Errors
+/// `conflict` if its frontmatter is broken; `internal` if the new text would not say what the note says.
+pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
+    let parsed = parse(text).map_err(|broken| {
+        let message = format!("the note cannot be changed, since its frontmatter is broken ({})", broken.message());
+        Error::new(loci_core::ErrorCode::Conflict, message)
+    })?;
+    let note = normal(note);
+    if parsed.note == note {
+        return Ok(None);
+    }
+    let end = line_end(text);
+    let (start, old_body) = match &parsed.head {
+        Some(head) => (head.yaml.start, head.body),
+        None => (mark_len(text), mark_len(text)),
+    };
+    let yaml = edit::yaml(&parsed, &note, end);
+    let mut new = text[..start].to_owned();
+    match &parsed.head {
+        Some(head) => {
+            new += &yaml;
+            new += &text[head.yaml.end..head.body];
+        }
+        // Without a key to say, one is needed where the text alone would be read as something else.
+        None if yaml.is_empty() && parse(&note.body).is_ok_and(|alone| alone.note == note) => {}
+        None => new += &format!("{RULE}{end}{yaml}{RULE}{end}"),
+    }
+    if parsed.note.body == note.body {
+        new += &text[old_body..];
+    } else {
+        if !new.is_empty() && !new.ends_with(['\n', BYTE_ORDER_MARK]) {
+            new += end;
+        }
+        if !note.body.is_empty() {
+            new += &note.body.replace('\n', end);
+            new += end;
+        }
+    }
+    let foreign = verify(&new, &note)?;
+    if foreign != parsed.foreign() {
+        return Err(Error::internal("the note cannot be changed without losing keys of its frontmatter"));
+    }
+    Ok(Some(new))
+}
+
+/// The body as a note holds it: LF at the end of each line, none at the end of all. Carriage returns before a
+/// line feed go with it, however many, so that what was read and written is read as the same.
+pub(crate) fn normal_body(text: &str) -> String {
+    let text = text.trim_end_matches(['\r', '\n']);
+    if !text.contains('\r') {
+        return text.to_owned();
+    }
+    let lines: Vec<_> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+    lines.join("\n")
+}
+
+impl Parsed<'_> {
+    fn entry(&self, key: Key) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == key.name())
+    }
+
+    /// The names of the keys that are not ours.
+    fn foreign(self) -> Vec<String> {
+        let names = self.entries.into_iter().map(|entry| entry.name);
+        names.filter(|name| Key::named(name).is_none()).collect()
+    }
+}
+
+/// Whether the text says what the note says; returns the other keys that it has.
+fn verify(text: &str, note: &Note) -> Result<Vec<String>> {
+    match parse(text) {
+        Ok(parsed) if parsed.note == *note => Ok(parsed.foreign()),
+        _ => Err(Error::internal("the note cannot be written so that it would be read as the same")),
+    }
+}
+
+fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
+    let Some(head) = head(text)? else {
+        let note = Note { body: normal_body(&text[mark_len(text)..]), ..Note::default() };
+        return Ok(Parsed { head: None, lines: Vec::new(), entries: Vec::new(), note });
+    };
+    let yaml = &text[head.yaml.clone()];
+    let lines: Vec<_> = yaml.split_inclusive('\n').collect();
+    let entries = entries(yaml, &lines)?;
+    let mut note = Note { body: normal_body(&text[head.body..]), ..Note::default() };
+    for entry in &entries {
+        if let Some(key) = Key::named(&entry.name) {
+            note.take(key, &entry.value)
+                .map_err(|problem| Broken::new(entry.lines.start + 1, format!("`{}` {problem}", key.name())))?;
+        }
+    }
+    Ok(Parsed { head: Some(head), lines, entries, note })
+}
+
+/// Finds the frontmatter. A rule at the beginning that nothing closes is a part of the text, unless a key of
+/// ours follows.
+fn head(text: &str) -> Result<Option<Head>, Broken> {
+    let rest = &text[mark_len(text)..];
+    let Some((opening, after)) = rest.split_once('\n') else { return Ok(None) };
+    if opening.trim_end() != RULE {
+        return Ok(None);
+    }
+    let start = text.len() - after.len();
+    let mut end = start;
+    for line in after.split_inclusive('\n') {
+        if matches!(line.trim_end(), RULE | "...") {
+            let yaml = start..end;
+            if yaml.len() > FRONTMATTER_BYTES_MAX {
+                return Err(Broken::new(0, format!("it is larger than {FRONTMATTER_BYTES_MAX} bytes")));
+            }
+            return Ok(Some(Head { yaml, body: end + line.len() }));
+        }
+        end += line.len();
+    }
+    let mut first = after.lines().take_while(|line| !line.trim().is_empty());
+    if first.any(|line| line.split_once(':').is_some_and(|(name, _)| Key::named(name).is_some())) {
+        return Err(Broken::new(0, format!("no line `{RULE}` closes it")));
+    }
+    Ok(None)
+}
+
+/// The note as it will be read: what cannot be told from nothing is none.
+fn normal(note: &Note) -> Note {
+    let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    Note {
+        title: said(&note.title),
+        collection: said(&note.collection),
+        section: said(&note.section),
+        tags: keys::normal_tags(note.tags.iter().map(String::as_str)),
+        body: normal_body(&note.body),
+        ..note.clone()
+    }
+}
+
+fn mark_len(text: &str) -> usize {
+    if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
+}
+
+/// How the first line of the text ends.
+fn line_end(text: &str) -> &'static str {
+    match text.find('\n') {
+        Some(end) if text[..end].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}

@@ -1,0 +1,300 @@
+//! The keys of a frontmatter with their values and the lines that they take.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
+
+use super::Broken;
+use super::keys::Key;
+
+/// Levels of nesting that are read.
+const DEPTH_MAX: usize = 32;
+
+/// A key at the top of a frontmatter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub name: String,
+    /// The lines, from 0, of the key and its value, without the comments and blank lines that follow.
+    pub lines: Range<usize>,
+    pub value: Value,
+    /// A comment at the end of the line, with the blanks before it; empty for a key that is not ours.
+    pub comment: String,
+    /// Whether the value is a block of text, in which what is indented is text, whatever it begins with.
+    is_block_text: bool,
+}
+
+/// What a key of ours says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    Null,
+    Text(String),
+    List {
+        items: Vec<Item>,
+        /// Whether each item is on a line of its own.
+        is_block: bool,
+    },
+    /// A map, or what contains one.
+    Other,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    /// None for null.
+    pub text: Option<String>,
+    /// Its line, if it and its hyphen have that for themselves.
+    pub line: Option<usize>,
+}
+
+/// Reads the keys. What follows the rules of YAML and cannot be changed line by line is refused too.
+pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Vec<Entry>, Broken> {
+    if let Some(line) = lines.iter().position(|line| line.trim_end_matches(['\r', '\n']).contains('\r')) {
+        return Err(Broken::new(line + 1, "it has a carriage return in the middle"));
+    }
+    let mut reader = Reader { parser: Parser::new_from_str(yaml), lines };
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut names = HashSet::new();
+    let Some(indent) = reader.begin()? else { return Ok(entries) };
+    loop {
+        let (event, span) = reader.next()?;
+        let line = span.start.line().saturating_sub(1);
+        let name = match event {
+            Event::MappingEnd => break,
+            Event::Scalar(name, ..) => name.into_owned(),
+            _ => return Err(Broken::new(line + 1, "a key is not a word")),
+        };
+        reader.check_key(span, indent)?;
+        if !names.insert(name.clone()) {
+            return Err(Broken::new(line + 1, "the key of this line occurs twice"));
+        }
+        if let Some(before) = entries.last_mut() {
+            before.lines.end = line;
+        }
+        entries.push(reader.entry(name, span)?);
+    }
+    reader.finish()?;
+    for entry in &mut entries {
+        trim(entry, lines);
+    }
+    Ok(entries)
+}
+
+/// Leaves the comments and blank lines at the end of an entry to whatever follows.
+fn trim(entry: &mut Entry, lines: &[&str]) {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let first = entry.lines.start;
+    let is_left = |line: &str| {
+        let is_text = entry.is_block_text && indent(line) > indent(lines[first]);
+        line.trim().is_empty() || line.trim_start().starts_with('#') && !is_text
+    };
+    while entry.lines.len() > 1 && is_left(lines[entry.lines.end - 1]) {
+        entry.lines.end -= 1;
+    }
+}
+
+struct Reader<'a> {
+    parser: Parser<'a, StrInput<'a>>,
+    lines: &'a [&'a str],
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), Broken> {
+        match self.parser.next_event() {
+            Some(Ok(event)) => Ok(event),
+            // The parser's own words may quote the text.
+            Some(Err(error)) => Err(Broken::new(error.marker().line(), "it is no YAML from here on")),
+            None => Err(Broken::new(self.lines.len(), "it ends too early")),
+        }
+    }
+
+    /// Goes to the first key, and returns its column; none if there is nothing but comments.
+    fn begin(&mut self) -> Result<Option<usize>, Broken> {
+        loop {
+            let (event, span) = self.next()?;
+            let problem = match event {
+                Event::StreamStart | Event::DocumentStart(false) => continue,
+                Event::StreamEnd => return Ok(None),
+                Event::MappingStart(0, None) if !self.rest(span.start).starts_with('{') => {
+                    return Ok(Some(span.start.col()));
+                }
+                Event::MappingStart(..) => "it should have one key on each line, without braces",
+                Event::DocumentStart(true) => "it should have neither directives nor several documents",
+                _ => "it should consist of keys with values",
+            };
+            return Err(Broken::new(span.start.line(), problem));
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Broken> {
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::DocumentEnd => {}
+                Event::StreamEnd => return Ok(()),
+                _ => return Err(Broken::new(span.start.line(), "it should not have several documents")),
+            }
+        }
+    }
+
+    /// Whether a key stands where the others do, with its colon on its line.
+    fn check_key(&self, span: Span, indent: usize) -> Result<(), Broken> {
+        let line = self.lines.get(span.start.line().saturating_sub(1)).copied().unwrap_or_default();
+        let before = line.char_indices().nth(span.start.col()).map_or(line, |(start, _)| &line[..start]);
+        let is_plain = span.start.col() == indent
+            && before.chars().all(|character| character == ' ')
+            && span.start.line() == span.end.line()
+            && self.rest(span.end).trim_start().starts_with(':');
+        if is_plain {
+            return Ok(());
+        }
+        Err(Broken::new(
+            span.start.line(),
+            "a key should stand at the beginning of its line, with its colon, and without a tab",
+        ))
+    }
+
+    /// The rest of an entry whose key that is.
+    fn entry(&mut self, name: String, key: Span) -> Result<Entry, Broken> {
+        let line = key.start.line().saturating_sub(1);
+        let mut entry = Entry {
+            name,
+            lines: line..self.lines.len(),
+            value: Value::Other,
+            comment: String::new(),
+            is_block_text: false,
+        };
+        let (event, span) = self.next()?;
+        let end = match event {
+            Event::Scalar(text, style, ..) => {
+                entry.is_block_text = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                let end = match style {
+                    ScalarStyle::Plain if !text.is_empty() => span.end,
+                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => self.end_of_quoted(span.start),
+                    _ => self.after_colon(key.end),
+                };
+                entry.value = scalar(text.into_owned(), style);
+                end
+            }
+            Event::SequenceStart(..) if Key::named(&entry.name).is_some() => {
+                let (value, end) = self.list(key, span)?;
+                entry.value = value;
+                end
+            }
+            Event::Alias(_) => return Ok(entry),
+            _ => {
+                self.skip()?;
+                return Ok(entry);
+            }
+        };
+        entry.comment = self.comment(end);
+        Ok(entry)
+    }
+
+    /// A list that has begun, and where its line ends.
+    fn list(&mut self, key: Span, start: Span) -> Result<(Value, Marker), Broken> {
+        let is_block = !self.rest(start.start).starts_with('[');
+        let mut items = Vec::new();
+        let mut is_flat = true;
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::SequenceEnd => {
+                    let value = if is_flat { Value::List { items, is_block } } else { Value::Other };
+                    let bracket = span.start;
+                    let after = Marker::new(bracket.index(), bracket.line(), bracket.col() + 1);
+                    return Ok((value, if is_block { self.after_colon(key.end) } else { after }));
+                }
+                Event::Scalar(text, style, ..) => {
+                    let text = match scalar(text.into_owned(), style) {
+                        Value::Text(text) => Some(text),
+                        _ => None,
+                    };
+                    items.push(Item { text, line: self.line_of_item(span) });
+                }
+                Event::Alias(_) => is_flat = false,
+                _ => {
+                    is_flat = false;
+                    self.skip()?;
+                }
+            }
+        }
+    }
+
+    /// Passes over the rest of a collection that has begun.
+    fn skip(&mut self) -> Result<(), Broken> {
+        let mut depth = 1;
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::SequenceStart(..) | Event::MappingStart(..) => depth += 1,
+                Event::SequenceEnd | Event::MappingEnd => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+            if depth > DEPTH_MAX {
+                return Err(Broken::new(span.start.line(), format!("it is nested in more than {DEPTH_MAX} levels")));
+            }
+        }
+    }
+
+    /// The line of an item of a block list, if nothing else is on it and the item ends there.
+    fn line_of_item(&self, span: Span) -> Option<usize> {
+        let line = span.start.line().checked_sub(1)?;
+        let text = self.lines.get(line)?;
+        let before = text.char_indices().nth(span.start.col()).map(|(start, _)| &text[..start])?;
+        (before.trim() == "-" && span.start.line() == span.end.line()).then_some(line)
+    }
+
+    /// The comment that follows on the line, with the blanks before it.
+    fn comment(&self, end: Marker) -> String {
+        let rest = self.rest(end).trim_end();
+        let is_comment = rest.starts_with([' ', '\t']) && rest.trim_start().starts_with('#');
+        if is_comment { rest.to_owned() } else { String::new() }
+    }
+
+    /// The line from there on.
+    fn rest(&self, from: Marker) -> &'a str {
+        let Some(line) = from.line().checked_sub(1).and_then(|line| self.lines.get(line)) else { return "" };
+        line.char_indices().nth(from.col()).map_or("", |(start, _)| &line[start..])
+    }
+
+    /// After the colon of a key that ends there, and after the head of a block of text.
+    fn after_colon(&self, key: Marker) -> Marker {
+        let rest = self.rest(key);
+        let head = |character: char| " \t:|>+-".contains(character) || character.is_ascii_digit();
+        let passed = rest[..rest.len() - rest.trim_start_matches(head).len()].trim_end();
+        Marker::new(key.index(), key.line(), key.col() + passed.len())
+    }
+
+    /// After the quotation mark that closes a scalar, which the parser's spans go beyond.
+    fn end_of_quoted(&self, start: Marker) -> Marker {
+        let mut quote = None;
+        let mut line = start.line();
+        let mut column = start.col();
+        while let Some(text) = line.checked_sub(1).and_then(|line| self.lines.get(line)) {
+            let mut characters = text.chars().enumerate().skip(column).peekable();
+            while let Some((index, character)) = characters.next() {
+                match quote {
+                    None if matches!(character, '"' | '\'') => quote = Some(character),
+                    Some('"') if character == '\\' => drop(characters.next()),
+                    Some('\'') if character == '\'' && characters.peek().is_some_and(|(_, next)| *next == '\'') => {
+                        characters.next();
+                    }
+                    Some(open) if open == character => return Marker::new(0, line, index + 1),
+                    _ => {}
+                }
+            }
+            (line, column) = (line + 1, 0);
+        }
+        start
+    }
+}
+
+fn scalar(text: String, style: ScalarStyle) -> Value {
+    if style == ScalarStyle::Plain && matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL") {
+        return Value::Null;
+    }
+    Value::Text(text)
+}

@@ -1,0 +1,198 @@
+//! The keys of ours: what they may say, and what a note says under them.
+
+use loci_core::{MemoryId, Note, Timestamp};
+
+use super::entries::Value;
+use super::scalar;
+
+/// A key that means something to loci.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    Uid,
+    Title,
+    Status,
+    CreatedAt,
+    UpdatedAt,
+    Tags,
+    AlwaysLoad,
+    DeletedAt,
+    Wing,
+    Room,
+}
+
+impl Key {
+    /// In the order in which a file has them.
+    pub const ALL: [Key; 10] = [
+        Key::Uid,
+        Key::Title,
+        Key::Status,
+        Key::CreatedAt,
+        Key::UpdatedAt,
+        Key::Tags,
+        Key::AlwaysLoad,
+        Key::DeletedAt,
+        Key::Wing,
+        Key::Room,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Key::Uid => "uid",
+            Key::Title => "title",
+            Key::Status => "status",
+            Key::CreatedAt => "created_at",
+            Key::UpdatedAt => "updated_at",
+            Key::Tags => "tags",
+            Key::AlwaysLoad => "always_load",
+            Key::DeletedAt => "deleted_at",
+            Key::Wing => "wing",
+            Key::Room => "room",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Key> {
+        Key::ALL.into_iter().find(|key| key.name() == name)
+    }
+}
+
+/// What a note says under each key.
+pub(super) trait NoteKeys {
+    /// Takes over what a file says.
+    ///
+    /// # Errors
+    /// What is wrong with the value, after the name of the key.
+    fn take(&mut self, key: Key, value: &Value) -> Result<(), &'static str>;
+
+    /// The value as a scalar of YAML; none if there is none, or for tags.
+    fn scalar(&self, key: Key) -> Option<String>;
+
+    /// Whether both say the same.
+    fn agrees(&self, key: Key, other: &Note) -> bool;
+
+    /// Whether it says what a file without the key says.
+    fn is_default(&self, key: Key) -> bool;
+}
+
+impl NoteKeys for Note {
+    fn take(&mut self, key: Key, value: &Value) -> Result<(), &'static str> {
+        if *value == Value::Null {
+            return Ok(());
+        }
+        if key == Key::Tags {
+            self.tags = tags(value)?;
+            return Ok(());
+        }
+        let Value::Text(text) = value else { return Err("should be a single value, without references") };
+        if text.contains('\0') {
+            return Err("should not have NUL in it");
+        }
+        let said = || Some(text.clone()).filter(|text| !text.trim().is_empty());
+        match key {
+            Key::Uid => {
+                let id = MemoryId::parse(key.name(), text);
+                self.id =
+                    Some(id.map_err(|_| "should be an id: not blank, at most 512 bytes, without control characters")?);
+            }
+            Key::Title => self.title = said(),
+            Key::Status if text.eq_ignore_ascii_case("active") => self.is_deleted = false,
+            Key::Status if text.eq_ignore_ascii_case("deleted") => self.is_deleted = true,
+            Key::Status => return Err("should be `active` or `deleted`"),
+            Key::CreatedAt => self.created_at = Some(moment(text)?),
+            Key::UpdatedAt => self.updated_at = Some(moment(text)?),
+            Key::DeletedAt => self.deleted_at = Some(moment(text)?),
+            Key::AlwaysLoad => self.always_load = truth(text)?,
+            Key::Wing => self.collection = said(),
+            Key::Room => self.section = said(),
+            Key::Tags => {}
+        }
+        Ok(())
+    }
+
+    fn scalar(&self, key: Key) -> Option<String> {
+        let text = |text: &Option<String>| text.as_deref().map(|text| scalar::written(text, false));
+        let moment = |moment: Option<Timestamp>| {
+            jiff::Timestamp::from_microsecond(moment?.microseconds()).ok().map(|moment| moment.to_string())
+        };
+        match key {
+            Key::Uid => self.id.as_ref().map(|id| scalar::written_id(id.as_str())),
+            Key::Title => text(&self.title),
+            Key::Status => Some(if self.is_deleted { "deleted" } else { "active" }.to_owned()),
+            Key::CreatedAt => moment(self.created_at),
+            Key::UpdatedAt => moment(self.updated_at),
+            Key::DeletedAt => moment(self.deleted_at),
+            Key::AlwaysLoad => Some(self.always_load.to_string()),
+            Key::Wing => text(&self.collection),
+            Key::Room => text(&self.section),
+            Key::Tags => None,
+        }
+    }
+
+    fn agrees(&self, key: Key, other: &Note) -> bool {
+        match key {
+            Key::Uid => self.id == other.id,
+            Key::Title => self.title == other.title,
+            Key::Status => self.is_deleted == other.is_deleted,
+            Key::CreatedAt => self.created_at == other.created_at,
+            Key::UpdatedAt => self.updated_at == other.updated_at,
+            Key::Tags => self.tags == other.tags,
+            Key::AlwaysLoad => self.always_load == other.always_load,
+            Key::DeletedAt => self.deleted_at == other.deleted_at,
+            Key::Wing => self.collection == other.collection,
+            Key::Room => self.section == other.section,
+        }
+    }
+
+    fn is_default(&self, key: Key) -> bool {
+        self.agrees(key, &Note::default())
+    }
+}
+
+/// Tags as a note has them: without `#` and blanks around, none of them empty, each once.
+pub(super) fn normal_tags<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for tag in tags.map(normal_tag) {
+        if !tag.is_empty() && !kept.iter().any(|before| before == tag) {
+            kept.push(tag.to_owned());
+        }
+    }
+    kept
+}
+
+pub(super) fn normal_tag(tag: &str) -> &str {
+    tag.trim_end().trim_start_matches(|character: char| character.is_whitespace() || character == '#')
+}
+
+fn tags(value: &Value) -> Result<Vec<String>, &'static str> {
+    const PROBLEM: &str = "should be a list of words";
+    let tags = match value {
+        Value::Null => Vec::new(),
+        Value::Text(text) => normal_tags(text.split(|character: char| character == ',' || character.is_whitespace())),
+        Value::List { items, .. } => normal_tags(items.iter().filter_map(|item| item.text.as_deref())),
+        Value::Other => return Err(PROBLEM),
+    };
+    if tags.iter().any(|tag| tag.contains('\0')) { Err(PROBLEM) } else { Ok(tags) }
+}
+
+/// RFC 3339, or a date with or without a time, which is UTC.
+fn moment(text: &str) -> Result<Timestamp, &'static str> {
+    let text = text.trim();
+    let exact = text.parse::<jiff::Timestamp>().ok();
+    let moment = exact.or_else(|| {
+        text.parse::<jiff::civil::DateTime>()
+            .ok()?
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .ok()
+            .map(|zoned| zoned.timestamp())
+    });
+    let moment = moment.ok_or("should be a moment, such as 2026-01-31T12:00:00Z or 2026-01-31")?;
+    Ok(Timestamp::from_microseconds(moment.as_microsecond()))
+}
+
+/// What YAML 1.1 and 1.2 take for true and false.
+fn truth(text: &str) -> Result<bool, &'static str> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" => Ok(true),
+        "false" | "no" | "off" => Ok(false),
+        _ => Err("should be `true` or `false`"),
+    }
+}

@@ -1,0 +1,21 @@
+//! A folder of Markdown notes as files: reading them as people and Obsidian write them, and writing them so that
+//! nobody's text is lost.
+//!
+//! A note's identity and state are in its frontmatter, its name is made of its title, and it is put in place by
+//! exchanging a temporary file with it. Nothing else is kept in the folder.
+
+mod conflict;
+mod create;
+mod disk;
+mod folder;
+mod frontmatter;
+mod lock;
+mod read;
+mod scan;
+mod slug;
+mod text;
+mod watch;
+mod write;
+
+pub use folder::VaultFolder;
+pub use watch::{FolderWatch, Watched, is_watched};

@@ -1,0 +1,197 @@
+//! The lock of a folder of notes: a file outside of it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use loci_core::{Error, NoteLock, Result};
+
+use crate::read::reason;
+
+/// How long a lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often is looked whether another process let it go.
+const PAUSE: Duration = Duration::from_millis(5);
+/// What the file holds while nobody holds the lock.
+const NOBODY: &[u8; 11] = b"          \n";
+
+/// The file of a lock, and the threads of this process that wait for it.
+pub(crate) struct LockFile {
+    path: PathBuf,
+    patience: Duration,
+    turn: Arc<Turn>,
+}
+
+#[derive(Default)]
+struct Turn {
+    waiting: Mutex<()>,
+    released: Condvar,
+}
+
+/// A lock that is held.
+pub(crate) struct Held {
+    /// Emptied when the lock is let go.
+    file: Option<File>,
+    turn: Arc<Turn>,
+    /// Whether the one who held it before did not come to let it go.
+    pub was_abandoned: bool,
+}
+
+impl LockFile {
+    pub fn new(path: PathBuf) -> Self {
+        LockFile { path, patience: PATIENCE, turn: Arc::default() }
+    }
+
+    #[cfg(test)]
+    pub fn with_patience(path: PathBuf, patience: Duration) -> Self {
+        LockFile { patience, ..LockFile::new(path) }
+    }
+
+    /// Waits for the lock.
+    ///
+    /// # Errors
+    /// `unavailable` if the file cannot be opened, or the lock is held for too long.
+    pub fn lock(&self) -> Result<Held> {
+        let failed = |error: io::Error| {
+            let path = self.path.display();
+            Error::unavailable(format!("the lock of the notes, {path}, cannot be taken: {}", reason(&error)))
+        };
+        let mut file = open(&self.path).map_err(failed)?;
+        let start = Instant::now();
+        let mut waiting = self.turn.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if start.elapsed() < self.patience => {
+                    let waited = self.turn.released.wait_timeout(waiting, PAUSE);
+                    (waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+                Err(TryLockError::WouldBlock) => return Err(self.busy(&mut file)),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+        }
+        let was_abandoned = !holder(&mut file).is_empty();
+        // Only a hint for others: a full disk must not keep anybody from reading.
+        let _ = write(&mut file, format!("{:<10}\n", process::id()).as_bytes());
+        Ok(Held { file: Some(file), turn: Arc::clone(&self.turn), was_abandoned })
+    }
+
+    fn busy(&self, file: &mut File) -> Error {
+        let who = match holder(file) {
+            holder if holder.is_empty() => "another process".to_owned(),
+            holder => format!("the process {holder}"),
+        };
+        let seconds = self.patience.as_secs();
+        Error::unavailable(format!(
+            "the notes have been locked by {who} for {seconds} seconds; wait for it or end it, and repeat"
+        ))
+    }
+}
+
+impl NoteLock for Held {}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(mut file) = self.file.take() {
+            let _ = write(&mut file, NOBODY);
+        }
+        self.turn.released.notify_one();
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// The process that says that it holds the lock; empty if none does.
+fn holder(file: &mut File) -> String {
+    let mut text = String::new();
+    let read = file.rewind().and_then(|()| file.take(NOBODY.len() as u64).read_to_string(&mut text));
+    if read.is_err() { String::new() } else { text.trim().to_owned() }
+}
+
+fn write(file: &mut File, text: &[u8]) -> io::Result<()> {
+    file.rewind()?;
+    file.write_all(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use loci_core::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn one_at_a_time_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = LockFile::new(folder.path().join("lock"));
+        let held = lock.lock().unwrap();
+        let (said, heard) = mpsc::channel();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                let (lock, said) = (&lock, said.clone());
+                scope.spawn(move || {
+                    let held = lock.lock().unwrap();
+                    said.send("taken").unwrap();
+                    said.send("given back").unwrap();
+                    drop(held);
+                });
+            }
+            assert!(heard.try_recv().is_err());
+            drop(held);
+            for _ in 0..4 {
+                assert_eq!((heard.recv().unwrap(), heard.recv().unwrap()), ("taken", "given back"));
+            }
+        });
+    }
+
+    #[test]
+    fn who_waits_too_long_hears_who_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = LockFile::with_patience(folder.path().join("lock"), Duration::ZERO);
+        let held = lock.lock().unwrap();
+        let error = lock.lock().map(drop).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Unavailable);
+        assert!(error.message.contains(&format!("the process {}", process::id())), "{error}");
+        drop(held);
+        assert!(!lock.lock().unwrap().was_abandoned);
+    }
+
+    #[test]
+    fn a_lock_that_was_not_let_go_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = LockFile::new(folder.path().join("lock"));
+        drop(lock.lock().unwrap());
+        std::fs::write(&lock.path, "12345     \n").unwrap();
+        assert!(lock.lock().unwrap().was_abandoned);
+        assert!(!lock.lock().unwrap().was_abandoned);
+    }
+
+    #[test]
+    fn a_lock_in_no_folder_cannot_be_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = LockFile::new(folder.path().join("none/lock"));
+        let error = lock.lock().map(drop).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Unavailable);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let lock = LockFile::new(folder.path().join("lock"));
+        drop(lock.lock().unwrap());
+        assert_eq!(std::fs::metadata(&lock.path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

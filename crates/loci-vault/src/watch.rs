@@ -1,0 +1,286 @@
+//! Tells when a folder of notes may have changed, in one process at a time.
+
+mod bell;
+mod events;
+mod mounts;
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
+
+use bell::{Bell, Wake};
+
+/// How long the lock is left alone after another process was found to have it, how often the folder is looked for at
+/// its path, and how often a change is assumed where there are no events.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What a [`FolderWatch`] reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watched {
+    /// This process watches, and something may have changed.
+    Changed,
+    /// Another process watches.
+    ByAnother,
+}
+
+/// Watches a folder of notes, on a thread of its own, until it is dropped.
+///
+/// Of all processes (and watches of one process) that name the same lock file, one watches. It reports
+/// [`Watched::Changed`] once at the beginning, for what happened before, and then soon after notes or folders were
+/// made, written, renamed or removed: when nothing else has happened for 150 ms, at the latest 500 ms after the
+/// first. The others report [`Watched::ByAnother`] once, and the next of them takes over within about a second.
+///
+/// A report means that it is time to look, no more: renaming any visible file reports too, and so does everything
+/// that makes it doubtful what was missed. Reading notes reports nothing, and neither does what happens to files and
+/// in folders whose names begin with a dot. Where a folder gives no events, because it is on a file system that
+/// others change too or because the system's limit of watches is reached, a change is reported every second.
+///
+/// The folder need not be there: it is looked for every second.
+#[derive(Debug)]
+pub struct FolderWatch {
+    bell: Arc<Bell>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl FolderWatch {
+    /// Begins to watch the folder `root`, or to wait until this process may. `lock_file` is made if it is missing, for
+    /// this user alone; it must lie outside the folder. `report` is called on the thread of the watch, and while it
+    /// runs nothing else is reported: let it wake somebody up.
+    ///
+    /// # Errors
+    /// If the lock file cannot be made or locked, or the thread not started.
+    pub fn start(
+        root: PathBuf,
+        lock_file: PathBuf,
+        report: impl Fn(Watched) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        Self::start_with(root, lock_file, report, false)
+    }
+
+    /// As [`start`](Self::start), with a report every second in place of events of the file system.
+    ///
+    /// # Errors
+    /// As for `start`.
+    pub fn start_polling(
+        root: PathBuf,
+        lock_file: PathBuf,
+        report: impl Fn(Watched) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        Self::start_with(root, lock_file, report, true)
+    }
+
+    fn start_with(
+        root: PathBuf,
+        lock_file: PathBuf,
+        report: impl Fn(Watched) + Send + Sync + 'static,
+        ignores_events: bool,
+    ) -> io::Result<Self> {
+        let lock = open_lock_file(&lock_file)?;
+        let is_locked = try_lock(&lock)?;
+        let bell = Arc::new(Bell::default());
+        let mut worker = Worker { root, report, ignores_events, bell: Arc::clone(&bell), said: None };
+        let thread =
+            thread::Builder::new().name("vault-watch".to_owned()).spawn(move || worker.run(&lock, is_locked))?;
+        Ok(Self { bell, thread: Some(thread) })
+    }
+}
+
+impl Drop for FolderWatch {
+    /// Ends the watch and lets the lock go. It waits for a report that is under way.
+    fn drop(&mut self) {
+        self.bell.stop();
+        // A report that drops its own watch would wait for itself.
+        if let Some(thread) = self.thread.take_if(|thread| thread.thread().id() != thread::current().id()) {
+            // It panics only if a report does, which has said so itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whether some process watches, by the lock file of its [`FolderWatch`].
+pub fn is_watched(lock_file: &Path) -> bool {
+    // Shared, so that two who ask at once do not take each other for the watcher.
+    File::open(lock_file).is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+fn open_lock_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Whether this process has the lock now.
+fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// The thread of a [`FolderWatch`].
+struct Worker<R> {
+    root: PathBuf,
+    report: R,
+    ignores_events: bool,
+    bell: Arc<Bell>,
+    /// Whether the last log line about it said that there are no events.
+    said: Option<bool>,
+}
+
+/// The folder that is at the path, and how its changes are noticed.
+struct View {
+    identity: Option<Identity>,
+    /// Rings the bell while it lives. None if there is no folder, or if it gives no events.
+    watcher: Option<RecommendedWatcher>,
+}
+
+impl<R: Fn(Watched)> Worker<R> {
+    fn run(&mut self, lock: &File, is_locked: bool) {
+        if !is_locked {
+            (self.report)(Watched::ByAnother);
+            if !self.wait_for(lock) {
+                return;
+            }
+        }
+        // Watching begins before the report, so that what happens between the two is noticed.
+        let mut view = self.view();
+        (self.report)(Watched::Changed);
+        let mut next_tick = Instant::now() + TICK;
+        loop {
+            let (is_changed, is_another) = match self.bell.wait(next_tick) {
+                Wake::Stop => return,
+                Wake::Rung(events::Change::Notes) => (true, false),
+                Wake::Rung(events::Change::Folders) => (true, true),
+                Wake::Time => {
+                    next_tick = Instant::now() + TICK;
+                    let is_another = identity(&self.root) != view.identity;
+                    (is_another || view.polls(), is_another)
+                }
+            };
+            if is_another {
+                view = self.view();
+            }
+            if is_changed {
+                (self.report)(Watched::Changed);
+            }
+        }
+    }
+
+    /// Waits until this process has the lock. False if the watch is to end before.
+    fn wait_for(&self, lock: &File) -> bool {
+        let mut is_told = false;
+        while !matches!(self.bell.wait(Instant::now() + TICK), Wake::Stop) {
+            match try_lock(lock) {
+                Ok(true) => return true,
+                Ok(false) => {}
+                Err(error) if is_told => tracing::debug!(%error, "the lock of the folder's watcher still fails"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot lock the file that says which process watches the folder of notes");
+                    is_told = true;
+                }
+            }
+        }
+        false
+    }
+
+    fn view(&mut self) -> View {
+        let identity = identity(&self.root);
+        let watcher = identity.map(|_| self.watcher());
+        if let Some(watcher) = &watcher
+            && self.said.replace(watcher.is_err()) != Some(watcher.is_err())
+        {
+            let folder = self.root.display();
+            match watcher {
+                Ok(_) => tracing::info!(%folder, "watches the notes by events of the file system"),
+                Err(reason) => tracing::info!(%folder, %reason, "looks for changed notes every second"),
+            }
+        }
+        View { identity, watcher: watcher.and_then(Result::ok) }
+    }
+
+    /// A watcher of all visible folders, or why there can be none.
+    fn watcher(&self) -> Result<RecommendedWatcher, String> {
+        if self.ignores_events {
+            return Err("polling was asked for".to_owned());
+        }
+        // Some systems name the paths of events without the links that lead to them.
+        let root = self.root.canonicalize().map_err(|error| error.to_string())?;
+        if let Some(kind) = mounts::without_events(&root) {
+            return Err(format!("others can change a file system of the kind {kind} without an event"));
+        }
+        let (bell, top) = (Arc::clone(&self.bell), root.clone());
+        let ring = move |event: notify::Result<notify::Event>| {
+            if let Some(change) = events::change(&top, &event) {
+                bell.ring(change);
+            }
+        };
+        let watched = RecommendedWatcher::new(ring, Config::default().with_follow_symlinks(false))
+            .and_then(|mut watcher| watch_folders(&mut watcher, &root).map(|()| watcher));
+        watched.map_err(|error| error.to_string())
+    }
+}
+
+impl View {
+    /// Whether changes have to be assumed.
+    fn polls(&self) -> bool {
+        self.identity.is_some() && self.watcher.is_none()
+    }
+}
+
+/// Watches the folder and the folders in it. Where the system knows no recursion, each folder is watched for itself:
+/// left to it, [`notify`] would watch hidden ones too, and give up at the first that it may not read.
+fn watch_folders(watcher: &mut impl Watcher, root: &Path) -> notify::Result<()> {
+    if !cfg!(any(target_os = "linux", target_os = "android")) {
+        return watcher.watch(root, RecursiveMode::Recursive);
+    }
+    watcher.watch(root, RecursiveMode::NonRecursive)?;
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if events::is_hidden(&entry.file_name()) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            match watcher.watch(&entry.path(), RecursiveMode::NonRecursive) {
+                Ok(()) => folders.push(entry.path()),
+                Err(error) if is_out_of_reach(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder has just gone or may not be read: no note can be read in it either.
+fn is_out_of_reach(error: &notify::Error) -> bool {
+    match &error.kind {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(error) => {
+            matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+        }
+        _ => false,
+    }
+}
+
+/// What tells the folder at a path from another one that takes its place: device and inode.
+#[cfg(unix)]
+type Identity = (u64, u64);
+/// What tells the folder at a path from another one that takes its place: when it was made, if that is known.
+#[cfg(not(unix))]
+type Identity = Option<std::time::SystemTime>;
+
+/// None if there is no folder at the path.
+fn identity(path: &Path) -> Option<Identity> {
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
+    #[cfg(unix)]
+    return Some((std::os::unix::fs::MetadataExt::dev(&metadata), std::os::unix::fs::MetadataExt::ino(&metadata)));
+    #[cfg(not(unix))]
+    return Some(metadata.created().ok());
+}

@@ -1,0 +1,274 @@
+//! What a watch reports of real changes to real folders.
+
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use loci_vault::{FolderWatch, Watched, is_watched};
+use tempfile::TempDir;
+
+/// By path, what is in each file that is not hidden.
+type Files = BTreeMap<PathBuf, String>;
+
+/// How long a report is waited for that has to come.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long it stays quiet when nothing is to be reported: longer than the longest burst of changes.
+const QUIET: Duration = Duration::from_millis(800);
+/// More reports than any change here makes.
+const REPORTS_MAX: usize = 30;
+
+fn files(root: &Path) -> Files {
+    let mut files = Files::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            } else if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(text) = fs::read_to_string(&path) {
+                files.insert(path, text);
+            }
+        }
+    }
+    files
+}
+
+/// A watch, with what was in the folder at each report.
+struct Watching {
+    root: PathBuf,
+    watch: FolderWatch,
+    reports: Receiver<(Watched, Files)>,
+}
+
+impl Watching {
+    fn start(root: PathBuf, lock_file: PathBuf) -> Self {
+        let (sender, reports) = channel();
+        let seen = root.clone();
+        let report = move |watched| drop(sender.send((watched, files(&seen))));
+        Self { watch: FolderWatch::start(root.clone(), lock_file, report).unwrap(), reports, root }
+    }
+
+    fn next(&self) -> Watched {
+        self.reports.recv_timeout(PATIENCE).unwrap().0
+    }
+
+    /// Waits for a report that comes when what is in the folder now is there to be seen.
+    fn sees(&self, change: &str) {
+        let expected = files(&self.root);
+        for _ in 0..REPORTS_MAX {
+            let report = self.reports.recv_timeout(PATIENCE);
+            let (watched, files) = report.unwrap_or_else(|_| panic!("not reported: {change}"));
+            assert_eq!(watched, Watched::Changed, "{change}");
+            if files == expected {
+                return;
+            }
+        }
+        panic!("reported again and again, but not in the end: {change}");
+    }
+
+    /// Waits until nothing is reported any more.
+    fn settle(&self) {
+        let is_quiet = (0..REPORTS_MAX).any(|_| self.reports.recv_timeout(QUIET).is_err());
+        assert!(is_quiet, "reported again and again");
+    }
+
+    fn stays_quiet(&self, change: &str) {
+        assert_eq!(self.reports.recv_timeout(QUIET), Err(RecvTimeoutError::Timeout), "reported: {change}");
+    }
+}
+
+/// A folder with one note beside a lock file, watched.
+fn vault() -> (TempDir, Watching) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("vault");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("note.md"), "one").unwrap();
+    let watching = Watching::start(root, folder.path().join("lock"));
+    assert_eq!(watching.next(), Watched::Changed);
+    (folder, watching)
+}
+
+#[test]
+fn every_change_to_notes_and_folders_is_reported() {
+    let (folder, watching) = vault();
+    let at = |path: &str| watching.root.join(path);
+    let write = |path: &str, text: &str| fs::write(at(path), text).unwrap();
+    let rename = |from: &str, to: &str| fs::rename(at(from), at(to)).unwrap();
+    let steps: [(&str, &dyn Fn()); 14] = [
+        ("a new note", &|| write("new.MD", "two")),
+        ("a note written in place", &|| write("note.md", "three")),
+        ("a note replaced by a temporary file", &|| {
+            write(".note.md.tmp", "four");
+            rename(".note.md.tmp", "note.md");
+        }),
+        ("a renamed note", &|| rename("new.MD", "renamed.md")),
+        ("new folders with a note in them", &|| {
+            fs::create_dir_all(at("a/b/c")).unwrap();
+            write("a/b/c/deep.md", "five");
+        }),
+        ("a note in a folder that is new", &|| write("a/b/c/deeper.md", "six")),
+        ("a renamed folder", &|| rename("a", "moved")),
+        ("a note in a folder below a renamed one", &|| write("moved/b/c/deep.md", "seven")),
+        ("a folder with the name of a note", &|| fs::create_dir(at("folder.md")).unwrap()),
+        ("a note in it", &|| write("folder.md/note.md", "eight")),
+        ("a removed note", &|| fs::remove_file(at("note.md")).unwrap()),
+        ("a note moved away", &|| rename("renamed.md", ".renamed.md")),
+        ("a folder moved away", &|| fs::rename(at("moved"), folder.path().join("away")).unwrap()),
+        ("a removed folder", &|| fs::remove_dir_all(at("folder.md")).unwrap()),
+    ];
+    for (change, make) in steps {
+        make();
+        watching.sees(change);
+    }
+}
+
+#[test]
+fn what_is_hidden_or_no_note_is_not_reported_and_neither_is_reading() {
+    let (_folder, watching) = vault();
+    let at = |path: &str| watching.root.join(path);
+    watching.settle();
+    fs::create_dir_all(at(".git/objects")).unwrap();
+    for file in [".note.md.tmp", ".git/note.md", ".git/objects/note.md", "picture.png"] {
+        fs::write(at(file), "x").unwrap();
+    }
+    fs::rename(at(".note.md.tmp"), at(".other.md")).unwrap();
+    fs::remove_file(at(".other.md")).unwrap();
+    watching.stays_quiet("hidden files and a picture");
+    assert_eq!(files(&watching.root).len(), 2);
+    watching.stays_quiet("reading every note");
+    // Each report reads every note too: it would never be quiet again if that were reported.
+    fs::write(at("note.md"), "two").unwrap();
+    watching.sees("a written note");
+    watching.settle();
+}
+
+#[test]
+fn a_folder_that_vanishes_or_is_another_one_is_noticed() {
+    let (folder, watching) = vault();
+    let note = watching.root.join("note.md");
+    let away = folder.path().join("away");
+    let make = |root: &Path, text: &str| {
+        fs::create_dir(root).unwrap();
+        fs::write(root.join("note.md"), text).unwrap();
+    };
+    fs::rename(&watching.root, &away).unwrap();
+    watching.sees("the folder is gone");
+    watching.settle();
+    fs::write(away.join("note.md"), "two").unwrap();
+    watching.stays_quiet("a folder that is not there");
+    fs::rename(&away, &watching.root).unwrap();
+    watching.sees("the folder is back");
+    fs::write(&note, "three").unwrap();
+    watching.sees("a note in the folder that is back");
+
+    make(&away, "four");
+    fs::rename(&watching.root, folder.path().join("old")).unwrap();
+    fs::rename(&away, &watching.root).unwrap();
+    watching.sees("another folder");
+    fs::write(&note, "five").unwrap();
+    watching.sees("a note in another folder");
+
+    fs::remove_dir_all(&watching.root).unwrap();
+    watching.sees("the folder is removed");
+    make(&watching.root, "six");
+    watching.sees("a new folder");
+    fs::write(&note, "seven").unwrap();
+    watching.sees("a note in a new folder");
+}
+
+#[test]
+fn a_folder_that_is_not_there_yet_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let watching = Watching::start(folder.path().join("vault"), folder.path().join("lock"));
+    assert_eq!(watching.next(), Watched::Changed);
+    watching.stays_quiet("no folder");
+    fs::create_dir(&watching.root).unwrap();
+    fs::write(watching.root.join("note.md"), "one").unwrap();
+    watching.sees("a new folder");
+    fs::write(watching.root.join("note.md"), "two").unwrap();
+    watching.sees("a note in it");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_folder_is_followed_and_links_in_it_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    for made in ["real", "outside"] {
+        fs::create_dir(at(made)).unwrap();
+    }
+    std::os::unix::fs::symlink(at("outside"), at("real/link")).unwrap();
+    std::os::unix::fs::symlink(at("real"), at("vault")).unwrap();
+    let watching = Watching::start(at("vault"), at("lock"));
+    assert_eq!(watching.next(), Watched::Changed);
+    fs::write(at("outside/note.md"), "one").unwrap();
+    watching.stays_quiet("a note outside");
+    fs::write(at("real/note.md"), "one").unwrap();
+    watching.sees("a note inside");
+}
+
+#[test]
+fn one_watches_and_the_next_takes_over() {
+    let (folder, first) = vault();
+    let lock_file = folder.path().join("lock");
+    assert!(is_watched(&lock_file));
+    let second = Watching::start(first.root.clone(), lock_file.clone());
+    assert_eq!(second.next(), Watched::ByAnother);
+    fs::write(first.root.join("note.md"), "two").unwrap();
+    first.sees("a written note");
+    second.stays_quiet("what another watches");
+    assert!(is_watched(&lock_file));
+
+    drop(first.watch);
+    while first.reports.try_recv().is_ok() {}
+    fs::write(second.root.join("note.md"), "three").unwrap();
+    second.sees("what happened before the watch was taken over");
+    fs::write(second.root.join("note.md"), "four").unwrap();
+    second.sees("what happened after it");
+    let gone = first.reports.recv_timeout(PATIENCE).map(|_| ());
+    assert_eq!(gone, Err(RecvTimeoutError::Disconnected), "the thread of a dropped watch goes on");
+    drop(second.watch);
+    assert!(!is_watched(&lock_file));
+}
+
+#[test]
+fn nobody_watches_where_no_lock_file_is_and_it_is_made_for_one_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, lock_file) = (folder.path().join("vault"), folder.path().join("lock"));
+    assert!(!is_watched(&lock_file));
+    assert!(!lock_file.exists());
+    assert!(FolderWatch::start(root.clone(), folder.path().join("none/lock"), |_| {}).is_err());
+    let _watch = FolderWatch::start(root, lock_file.clone(), |_| {}).unwrap();
+    assert!(is_watched(&lock_file));
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&lock_file).unwrap().permissions()), 0o100_600);
+}
+
+#[test]
+fn without_events_a_change_is_reported_again_and_again() {
+    let (folder, watching) = vault();
+    drop(watching.watch);
+    let (sender, reports) = channel();
+    let report = move |watched| sender.send(watched).unwrap_or_default();
+    let root = watching.root.clone();
+    let watch = FolderWatch::start_polling(root.clone(), folder.path().join("lock"), report).unwrap();
+    for _ in 0..3 {
+        assert_eq!(reports.recv_timeout(PATIENCE), Ok(Watched::Changed));
+    }
+    fs::remove_dir_all(&root).unwrap();
+    // One for the folder that is gone, and one that may have come before.
+    let is_quiet = (0..REPORTS_MAX).any(|_| reports.recv_timeout(2 * QUIET).is_err());
+    assert!(is_quiet, "a folder that is not there is reported again and again");
+    fs::create_dir(&root).unwrap();
+    for _ in 0..3 {
+        assert_eq!(reports.recv_timeout(PATIENCE), Ok(Watched::Changed));
+    }
+    drop(watch);
+    while reports.try_recv().is_ok() {}
+    assert_eq!(reports.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected));
+}

@@ -1,0 +1,98 @@
+//! `loci vault`: how the notes and their index stand.
+
+use std::fmt::Write;
+
+use loci_core::FileProblem;
+use loci_engine::{NoteStatus, Reconciled};
+use loci_vault::is_watched;
+use serde_json::{Value, json};
+
+use crate::cli::Vault;
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, note};
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+pub fn run(settings: &Settings, command: &Vault, output: Output) -> Result<(), Failure> {
+    let parts = Parts::open(settings)?;
+    match command {
+        Vault::Status => status(&parts, output),
+        Vault::Check => check(&parts.engine.note_status()?, output),
+        Vault::Reconcile { accept_missing } => reconcile(&parts, *accept_missing, output),
+    }
+}
+
+fn status(parts: &Parts, output: Output) -> Result<(), Failure> {
+    let NoteStatus { location, notes, forgotten, not_indexed, problems, away } = parts.engine.note_status()?;
+    let watched = is_watched(&parts.vault.watch_lock);
+    let value = json!({
+        "folder": location,
+        "notes": notes,
+        "deleted": forgotten,
+        "not_indexed": not_indexed.len(),
+        "problems": problems.len(),
+        "watched": watched,
+        "away": away,
+    });
+    let mut text = format!("folder       {location}\nnotes        {notes}, and {forgotten} deleted ones\n");
+    let _ = writeln!(text, "not indexed  {}", not_indexed.len());
+    let _ = writeln!(
+        text,
+        "problems     {}{}",
+        problems.len(),
+        if problems.is_empty() { "" } else { "; see `loci vault check`" }
+    );
+    let by_whom = if watched { "yes, by a running loci" } else { "no; the next command or server reads what changed" };
+    let _ = writeln!(text, "watched      {by_whom}");
+    if let Some(why) = away {
+        let _ = writeln!(text, "away         {why}");
+    }
+    Ok(output.either(&value, text)?)
+}
+
+fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
+    let NoteStatus { not_indexed, problems, away, .. } = status;
+    let problem = |(path, FileProblem { kind, message }): &(String, FileProblem)| json!({"path": path, "problem": kind.name(), "text": message});
+    let value = json!({
+        "problems": problems.iter().map(problem).collect::<Value>(),
+        "not_indexed": not_indexed,
+        "away": away,
+    });
+    let mut text = String::new();
+    for (path, FileProblem { kind, message }) in problems {
+        let _ = writeln!(text, "{kind:18}  {path}\n    {message}");
+    }
+    for path in not_indexed {
+        let _ = writeln!(text, "{:18}  {path}", "not_indexed");
+    }
+    output.either(&value, text)?;
+    if let Some(why) = away {
+        note(format_args!("note: {why}"));
+    }
+    match (problems.len(), not_indexed.len()) {
+        (0, 0) if away.is_none() => {
+            note("nothing is wrong with the notes");
+            Ok(())
+        }
+        (0, 0) => Err(Failure::new(Exit::Failure, "")),
+        (0, new) => {
+            note(format_args!("{new} notes wait to be read; `loci vault reconcile` or a running loci does it"));
+            Ok(())
+        }
+        _ => Err(Failure::new(Exit::Failure, "")),
+    }
+}
+
+fn reconcile(parts: &Parts, accept_missing: bool, output: Output) -> Result<(), Failure> {
+    let reconciled =
+        if accept_missing { parts.engine.reconcile_accepting_missing()? } else { parts.engine.reconcile()? };
+    let Reconciled { indexed, moved, removed, unchanged, away } = reconciled;
+    let value = json!({"indexed": indexed, "moved": moved, "removed": removed, "unchanged": unchanged, "away": away});
+    output
+        .either(&value, format_args!("indexed {indexed}, moved {moved}, removed {removed}, unchanged {unchanged}\n"))?;
+    let Some(why) = away else { return Ok(()) };
+    Err(Failure::new(
+        Exit::Failure,
+        format!("{why}; if they are gone for good: `loci vault reconcile --accept-missing`"),
+    ))
+}
