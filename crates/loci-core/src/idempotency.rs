@@ -21,11 +21,12 @@ pub struct KeyedAnswer {
     pub answer: String,
     /// When it was kept. Another one that had expired by then is no obstacle.
     pub created_at: Timestamp,
-    /// When it vanishes.
+    /// When it vanishes, unless newer ones of its owner displace it before.
     pub expires_at: Timestamp,
 }
 
-/// Keeps answers by their keys. They are added with [`Change::KeepAnswer`](crate::Change::KeepAnswer).
+/// Keeps answers by their keys. They are added with [`Change::KeepAnswer`](crate::Change::KeepAnswer), which
+/// bounds what one owner has: an answer may be gone before it expires.
 pub trait IdempotencyStore: Send + Sync {
     /// The live answer of that owner to that operation under that key.
     ///

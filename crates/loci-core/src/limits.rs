@@ -10,6 +10,11 @@ pub const TAGS_MAX: usize = 128;
 pub const TAG_BYTES_MAX: usize = 128;
 /// Bytes of UTF-8 in a search query.
 pub const QUERY_BYTES_MAX: usize = 64 << 10;
+/// Answers under keys that are kept for one owner in one space; beyond it the oldest make room.
+pub const KEYED_ANSWERS_MAX: usize = 10_000;
+/// Bytes of UTF-8 in the answers under keys that are kept for one owner in one space; beyond it the
+/// oldest make room.
+pub const KEYED_ANSWERS_BYTES_MAX: usize = 64 << 20;
 /// Bytes of UTF-8 in an id that a caller names.
 pub const ID_BYTES_MAX: usize = 512;
 /// Results of one search; a larger number clamps to it.

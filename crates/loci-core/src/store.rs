@@ -85,7 +85,10 @@ pub enum Change {
         /// The identity.
         identity: String,
     },
-    /// Keeps an answer under its key, which no live answer may have.
+    /// Keeps an answer under its key, which no live answer may have. Beyond
+    /// [`KEYED_ANSWERS_MAX`](crate::limits::KEYED_ANSWERS_MAX) answers of its owner in its space, or
+    /// [`KEYED_ANSWERS_BYTES_MAX`](crate::limits::KEYED_ANSWERS_BYTES_MAX) bytes of them, expired ones included,
+    /// the oldest are removed, by the moment they were kept, then by operation and key, but never this one.
     KeepAnswer(Box<KeyedAnswer>),
 }
 
@@ -250,11 +253,11 @@ pub trait Store:
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64>;
 
     /// Softly deletes at most `limit` of the memories that pass the filter, are no
-    /// [notes](NoteStore::note_file_of) (and have this id, if one is given), and, with each, the memories of the same owner that were made from it and whose
-    /// enrichment is pending. Short-term ones last, so that what was made from messages and passes
-    /// as well is counted before it would go with them. No read shows a softly deleted memory, its
-    /// job is gone at once, a later sweep removes it, and its id stays taken until then. Returns how
-    /// many passed, fewer than `limit` only if no more did; durable when it returns.
+    /// [notes](NoteStore::note_file_of) (and have this id, if one is given), and, with each, the memories of
+    /// the same owner that were made from it and whose enrichment is pending. Short-term ones last, so that
+    /// what was made from messages and passes as well is counted before it would go with them. No read shows a
+    /// softly deleted memory, its job is gone at once, a later sweep removes it, and its id stays taken until
+    /// then. Returns how many passed, fewer than `limit` only if no more did; durable when it returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.

@@ -45,12 +45,41 @@ CREATE TABLE keyed_answer (
     request     BLOB NOT NULL CHECK (length(request) = 32),
     created_at  INTEGER NOT NULL,
     expires_at  INTEGER NOT NULL,
+    bytes       INTEGER NOT NULL AS (octet_length(answer)) STORED,
     answer      TEXT NOT NULL
 ) STRICT;
 
--- NULLs would never clash; a number is no text. What one owner has stands together in it.
+-- NULLs would never clash; a number is no text.
 CREATE UNIQUE INDEX keyed_answer_by_key ON keyed_answer (space, ifnull(owner, 0), operation, key);
 CREATE INDEX keyed_answer_by_expiry ON keyed_answer (expires_at);
+-- What one owner has stands together in it, the oldest first.
+CREATE INDEX keyed_answer_by_age ON keyed_answer (space, ifnull(owner, 0), created_at, operation, key);
+
+-- What each owner has of them, so that it need not be counted whenever one is kept. Nobody is the number 0.
+CREATE TABLE keyed_answer_total (
+    space       TEXT NOT NULL,
+    owner       ANY NOT NULL,
+    answers     INTEGER NOT NULL,
+    bytes       INTEGER NOT NULL,
+    PRIMARY KEY (space, owner)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER keyed_answer_added AFTER INSERT ON keyed_answer BEGIN
+    INSERT INTO keyed_answer_total (space, owner, answers, bytes) VALUES (new.space, ifnull(new.owner, 0), 1, new.bytes)
+        ON CONFLICT (space, owner) DO UPDATE SET answers = answers + 1, bytes = bytes + excluded.bytes;
+END;
+
+CREATE TRIGGER keyed_answer_replaced AFTER UPDATE OF answer ON keyed_answer BEGIN
+    UPDATE keyed_answer_total SET bytes = bytes + new.bytes - old.bytes
+        WHERE space = new.space AND owner = ifnull(new.owner, 0);
+END;
+
+-- Of an owner without any, not even the name is left.
+CREATE TRIGGER keyed_answer_removed AFTER DELETE ON keyed_answer BEGIN
+    UPDATE keyed_answer_total SET answers = answers - 1, bytes = bytes - old.bytes
+        WHERE space = old.space AND owner = ifnull(old.owner, 0);
+    DELETE FROM keyed_answer_total WHERE space = old.space AND owner = ifnull(old.owner, 0) AND answers = 0;
+END;
 
 -- Random bytes of this database, of a generator that is seeded by the operating system.
 CREATE TABLE secret (

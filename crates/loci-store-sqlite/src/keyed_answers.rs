@@ -1,15 +1,18 @@
 //! Statements over answers that are kept under their callers' keys.
 
+use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{ContentHash, KeyedAnswer, Space, Timestamp};
 use rusqlite::{Connection, Row, params};
 
 use crate::failure::{Result, conflict, damaged};
+use crate::read::bound;
 use crate::row::{read_moment, read_space};
 
 /// The columns that [`read`] reads, in its order.
 pub(crate) const COLUMNS: &str = "space, owner, origin, operation, key, request, created_at, expires_at, answer";
 
-/// Keeps an answer, in the place of one that had expired when it was made.
+/// Keeps an answer, in the place of one that had expired when it was made, and removes the oldest that are
+/// too many with it.
 pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> {
     let sql = format!(
         "INSERT INTO keyed_answer ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
@@ -33,8 +36,21 @@ pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> 
     if kept == 0 {
         return Err(conflict("the key of this call was used by another one meanwhile; call again"));
     }
+    let mut excess = connection.prepare_cached(EXCEEDS)?;
+    let mut oldest = connection.prepare_cached(REMOVE_OLDEST)?;
+    let limits = params![space.as_str(), owner, bound(KEYED_ANSWERS_MAX), bound(KEYED_ANSWERS_BYTES_MAX)];
+    while excess.exists(limits)? && oldest.execute(params![space.as_str(), owner, operation, key])? > 0 {}
     Ok(())
 }
+
+/// Whether an owner has more than `?3` answers, or more than `?4` bytes of them. The total is kept by triggers.
+pub(crate) const EXCEEDS: &str = "SELECT 1 FROM keyed_answer_total
+    WHERE space = ?1 AND owner = ifnull(?2, 0) AND (answers > ?3 OR bytes > ?4)";
+/// Removes an owner's oldest answer but for that of this operation and key.
+pub(crate) const REMOVE_OLDEST: &str = "DELETE FROM keyed_answer WHERE row = (
+    SELECT row FROM keyed_answer
+    WHERE space = ?1 AND ifnull(owner, 0) = ifnull(?2, 0) AND NOT (operation = ?3 AND key = ?4)
+    ORDER BY created_at, operation, key LIMIT 1)";
 
 pub(crate) fn find(
     connection: &Connection,

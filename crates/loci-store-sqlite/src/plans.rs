@@ -60,6 +60,8 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         jobs::NEXT.to_owned(),
         answers::LIVE.to_owned(),
         keyed_answers::find_sql(),
+        keyed_answers::EXCEEDS.to_owned(),
+        keyed_answers::REMOVE_OLDEST.to_owned(),
         note_files::all_sql(),
         note_files::of_memory_sql(),
         note_files::among_sql(&Conditions::of(&of_owner())),
@@ -141,9 +143,14 @@ fn what_is_asked_of_notes_and_of_keys_is_found_by_index() {
             keyed_answers::find_sql(),
             "SEARCH keyed_answer USING INDEX keyed_answer_by_key (space=? AND <expr>=? AND operation=? AND key=?)",
         ),
+        (keyed_answers::EXCEEDS.to_owned(), "SEARCH keyed_answer_total USING PRIMARY KEY (space=? AND owner=?)"),
+        (
+            keyed_answers::REMOVE_OLDEST.to_owned(),
+            "SEARCH keyed_answer USING COVERING INDEX keyed_answer_by_age (space=? AND <expr>=?)",
+        ),
         (
             remove::WIPED_ANSWERS.to_owned(),
-            "SEARCH keyed_answer USING INDEX keyed_answer_by_key (space=? AND <expr>=?)",
+            "SEARCH keyed_answer USING INDEX keyed_answer_by_age (space=? AND <expr>=?)",
         ),
     ];
     for (sql, expected) in rows {

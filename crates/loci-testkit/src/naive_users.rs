@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, Error, IdempotencyStore,
     KeyedAnswer, MemoryId, QueryVector, Result, Space, Timestamp, Visibility, Wiped,
@@ -93,8 +94,19 @@ impl State {
         if self.answers.get(&key).is_some_and(|before| before.expires_at > answer.created_at) {
             return Err(conflict("there is an answer under this key already; read it"));
         }
-        self.answers.insert(key, answer.clone());
-        Ok(())
+        self.answers.insert(key.clone(), answer.clone());
+        loop {
+            let own: Vec<_> =
+                self.answers.iter().filter(|((of, owner, ..), _)| of == space && *owner == key.1).collect();
+            let bytes: usize = own.iter().map(|(_, kept)| kept.answer.len()).sum();
+            if own.len() <= KEYED_ANSWERS_MAX && bytes <= KEYED_ANSWERS_BYTES_MAX {
+                return Ok(());
+            }
+            let others = own.into_iter().filter(|(of, _)| **of != key);
+            let Some((oldest, _)) = others.min_by_key(|(of, kept)| (kept.created_at, *of)) else { return Ok(()) };
+            let oldest = oldest.clone();
+            self.answers.remove(&oldest);
+        }
     }
 
     fn live_entries(&self, space: &Space, owner: &str, now: Timestamp) -> impl Iterator<Item = &CacheEntry> {

@@ -102,3 +102,28 @@ fn a_wipe_leaves_no_text_in_the_files() {
         assert_eq!(occurrences(folder.path(), text), 0, "{text} is left");
     }
 }
+
+#[test]
+fn an_owner_is_not_named_by_answers_that_are_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let answer = |key: &str| KeyedAnswer {
+        space: Space::default(),
+        owner: Some("the quoll".to_owned()),
+        origin: "vault".to_owned(),
+        operation: "recall".to_owned(),
+        key: key.to_owned(),
+        request: ContentHash([7; 32]),
+        answer: "answer".to_owned(),
+        created_at: NOW,
+        expires_at: NOW.plus_seconds(9),
+    };
+    let changes = ["a", "b"].map(|key| Change::KeepAnswer(Box::new(answer(key)))).into();
+    store.commit(Batch { space: Space::default(), changes }).unwrap();
+    assert!(occurrences(folder.path(), "the quoll") > 0);
+    let sweep = sweep_of_expired(NOW.plus_seconds(9));
+    while store.sweep(&sweep, 9).unwrap() > 0 {}
+    // A wipe, whosever, empties the log.
+    store.wipe(&Space::default(), "ann", None, NOW).unwrap();
+    assert_eq!(occurrences(folder.path(), "the quoll"), 0);
+}

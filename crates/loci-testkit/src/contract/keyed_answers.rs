@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use loci_core::limits::REPLY_CONTENT_BYTES_MAX;
-use loci_core::{Change, ContentHash, ErrorCode, KeyedAnswer, Store, Timestamp, Wiped};
+use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX, REPLY_CONTENT_BYTES_MAX};
+use loci_core::{Batch, Change, ContentHash, ErrorCode, KeyedAnswer, Store, Timestamp, Wiped};
 
 use super::examples::{
     NOW, ODD_TEXTS, change, keep_answer, keyed_answer, memory, not_wiped, passage, put, space, sweep_of_expired,
@@ -163,6 +163,100 @@ pub(super) fn a_keyed_answer_is_its_owners_alone(make: MakeStore<'_>) {
     for answer in &all {
         assert_eq!(kept(&*store, answer).as_ref(), Some(answer));
     }
+}
+
+pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
+    let store = make();
+    let at =
+        |key: &str, seconds| KeyedAnswer { created_at: NOW.plus_seconds(seconds), ..keyed_answer(Some("ann"), key) };
+    let apart = [
+        keyed_answer(Some("bob"), ""),
+        keyed_answer(None, ""),
+        KeyedAnswer { space: space("other"), ..keyed_answer(Some("ann"), "") },
+    ];
+    for answer in &apart {
+        keep(&*store, answer);
+    }
+    // Of equal age, and the operation counts before the key.
+    let recalled = KeyedAnswer { operation: "recall".to_owned(), ..at("00000", 0) };
+    let ended = KeyedAnswer { expires_at: NOW, ..at("00001", 0) };
+    let many = (2..KEYED_ANSWERS_MAX).map(|number| at(&format!("{number:05}"), 0));
+    let many: Vec<_> = [recalled.clone(), ended.clone()].into_iter().chain(many).collect();
+    let changes = many.iter().map(|answer| Change::KeepAnswer(Box::new(answer.clone()))).collect();
+    commit(&*store, Batch { space: many[0].space.clone(), changes });
+    let number = |answers: &[KeyedAnswer]| answers.iter().filter(|answer| has(&*store, answer)).count();
+    assert_eq!(number(&many), KEYED_ANSWERS_MAX);
+    let again = KeyedAnswer { created_at: NOW.plus_seconds(5), ..ended };
+    let again = KeyedAnswer { expires_at: NOW.plus_seconds(9), ..again };
+    keep(&*store, &again);
+    assert_eq!(number(&many), KEYED_ANSWERS_MAX - 1, "one in the place of another needs no room");
+    // The one that is kept stays, even if it is the oldest; then it is the first to go.
+    let [early, late] = [at("early", -1), at("late", 1)];
+    keep(&*store, &early);
+    assert_eq!([&early, &many[2], &many[3]].map(|answer| has(&*store, answer)), [true, false, true]);
+    keep(&*store, &late);
+    assert_eq!([&late, &early, &many[3]].map(|answer| has(&*store, answer)), [true, false, true]);
+    let mut last = keep_answer(&at("last", 2));
+    last.changes.extend(put(&memory("new"), Vec::new()).changes);
+    let mut refused_one = last.clone();
+    refused_one.changes.extend(put(&memory("new"), Vec::new()).changes);
+    assert_eq!(refused(&*store, refused_one).code, ErrorCode::Conflict);
+    assert!(has(&*store, &many[3]), "what makes room stays if its batch is refused");
+    commit(&*store, last);
+    assert_eq!([&many[3], &recalled, &again].map(|answer| has(&*store, answer)), [false, true, true]);
+    assert_eq!((number(&many), number(&apart)), (KEYED_ANSWERS_MAX - 3, apart.len()));
+}
+
+/// An answer of that many bytes, fewer characters.
+fn of_bytes(owner: Option<&str>, key: &str, bytes: usize) -> KeyedAnswer {
+    let answer = "\u{e9}".repeat(bytes / 2) + &"e".repeat(bytes % 2);
+    KeyedAnswer { answer, ..keyed_answer(owner, key) }
+}
+
+pub(super) fn the_oldest_of_too_large_answers_make_room(make: MakeStore<'_>) {
+    const QUARTER: usize = KEYED_ANSWERS_BYTES_MAX / 4;
+    let store = make();
+    let bobs = of_bytes(Some("bob"), "a", QUARTER);
+    keep(&*store, &bobs);
+    // Each with the keys that are left when it was kept.
+    let rows: [(&str, usize, &[&str]); 8] = [
+        ("a", QUARTER, &["a"]),
+        ("b", QUARTER, &["a", "b"]),
+        ("c", QUARTER, &["a", "b", "c"]),
+        ("d", QUARTER, &["a", "b", "c", "d"]),
+        ("e", 1, &["b", "c", "d", "e"]),
+        ("f", QUARTER + QUARTER - 1, &["c", "d", "e", "f"]),
+        ("g", KEYED_ANSWERS_BYTES_MAX + 1, &["g"]),
+        ("h", 1, &["h"]),
+    ];
+    for (key, bytes, expected) in rows {
+        keep(&*store, &of_bytes(None, key, bytes));
+        let kept =
+            rows.map(|(key, ..)| key).into_iter().filter(|key| kept(&*store, &keyed_answer(None, key)).is_some());
+        assert_eq!(kept.collect::<Vec<_>>(), expected, "after {key}");
+    }
+    assert!(has(&*store, &bobs));
+}
+
+pub(super) fn answers_that_are_gone_take_no_room(make: MakeStore<'_>) {
+    const HALF: usize = KEYED_ANSWERS_BYTES_MAX / 2;
+    let store = make();
+    let of = |key: &str, bytes| KeyedAnswer { expires_at: NOW, ..of_bytes(Some("ann"), key, bytes) };
+    let keep_both = |second: &str| {
+        keep(&*store, &of("first", HALF));
+        keep(&*store, &of(second, HALF));
+        assert!(has(&*store, &of("first", HALF)), "{second} has room");
+    };
+    keep_both("swept");
+    assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 2);
+    keep_both("wiped");
+    assert_eq!(store.wipe(&keyed_answer(None, "").space, "ann", None, NOW), Ok(Wiped::default()));
+    keep_both("replaced");
+    keep(&*store, &of("replaced", 1));
+    keep(&*store, &of("third", HALF - 1));
+    assert!(has(&*store, &of("first", HALF)), "what is replaced is gone");
+    keep(&*store, &of("replaced", 2));
+    assert!(!has(&*store, &of("first", HALF)), "what replaces it takes room");
 }
 
 pub(super) fn a_sweep_removes_keyed_answers_that_expired(make: MakeStore<'_>) {

@@ -192,6 +192,9 @@ promises! {
         a_live_answer_keeps_its_key,
         an_expired_answer_is_neither_found_nor_in_the_way,
         a_keyed_answer_is_its_owners_alone,
+        the_oldest_of_too_many_answers_make_room,
+        the_oldest_of_too_large_answers_make_room,
+        answers_that_are_gone_take_no_room,
         a_sweep_removes_keyed_answers_that_expired,
         a_wipe_removes_keyed_answers,
         one_of_concurrent_answers_is_kept;
