@@ -62,7 +62,7 @@ pub struct Memory {
     /// When it vanishes from every read; never, if none.
     pub expires_at: Option<Timestamp>,
     /// Since when it counts as deleted: everybody but those who ask for forgotten memories reads as if it were
-    /// gone. It stays, and can be brought back.
+    /// gone. It stays until somebody deletes it; a note can be brought back, in its file.
     pub forgotten_at: Option<Timestamp>,
     /// When it was first stored.
     pub created_at: Timestamp,

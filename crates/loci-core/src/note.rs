@@ -144,7 +144,8 @@ pub struct FileRead {
     pub hash: ContentHash,
     /// The note; none if it cannot be one, which `problem` then explains.
     pub content: Option<NoteContent>,
-    /// What is wrong with it. A note that has a problem is plain text and cannot be rewritten.
+    /// What is wrong with it. A note that has a problem is plain text and cannot be rewritten; whether it is deleted
+    /// is taken from the plain line of its frontmatter that says so.
     pub problem: Option<FileProblem>,
 }
 
@@ -224,18 +225,21 @@ pub trait NoteFolder: Send + Sync {
 
     /// Makes a file of a note that has an id and a title: at the top of the folder (which is made if there is
     /// none), named after the title, with a number where another file has the name in whichever case or
-    /// Unicode form.
+    /// Unicode form. `may_be_there` has the files of that name looked through for one of the same making
+    /// ([`Created::Before`]), which only an id that follows from a caller's key can have.
     ///
     /// # Errors
-    /// `unavailable` if it cannot be written: then nothing is there.
-    fn create(&self, note: &Note) -> Result<Created>;
+    /// `unavailable` if it cannot be written: then nothing is there, unless the disk refuses to take it back, too.
+    fn create(&self, note: &Note, may_be_there: bool) -> Result<Created>;
 
     /// Makes the file say what the note says: keys of the frontmatter whose value is another one are changed or
     /// added in place, and the text if it is another one; every other byte stays. Returns what is in it now.
     ///
     /// # Errors
     /// `conflict` if what is in the file is not `expected` any more, or if its frontmatter is broken;
-    /// `not_found` if it is gone; `unavailable` if it cannot be written. Then nothing was changed.
+    /// `conflict`, too, if it is read-only, or cannot be changed without losing something that it says;
+    /// `not_found` if it is gone; `unavailable` if it cannot be written. Then nothing was changed, unless only making
+    /// the change durable failed on a file system that cannot take it back in one step.
     fn rewrite(&self, path: &str, expected: &ContentHash, note: &Note) -> Result<FileRead>;
 }
 

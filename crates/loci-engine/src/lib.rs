@@ -30,7 +30,7 @@ pub use ops::converse::{Conversation, Conversed, Message, Role};
 pub use ops::discard::Discard;
 pub use ops::import::{Import, Imported};
 pub use ops::list::List;
-pub use ops::once::Keyed;
+pub use ops::once::{Answer, Keyed};
 pub use ops::page::{HitPage, PageRequest};
 pub use ops::recall::{Hit, Recall, Recalled, Signals};
 pub use ops::remember::{Embedding, Remember, Remembered, Similar, SimilarQuery};

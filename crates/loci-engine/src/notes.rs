@@ -6,17 +6,22 @@ mod index;
 mod look;
 mod names;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    FileProblem, FileProblemKind, Filter, FolderScan, Forgotten, NoteFile, NoteFolder, Reader, Result, Space, Timestamp,
+    ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, Filter, FolderScan, Forgotten, MemoryId, NoteFile,
+    NoteFolder, Reader, Result, Space, Timestamp,
 };
 
 use crate::{Bell, Engine};
 
 pub(crate) use change::{cannot_change, no_folder};
 pub(crate) use index::{Embedded, Reading, memory_of, note_body};
+
+/// Files that are read to tell whether another folder has the known notes.
+const COMPARED_MAX: usize = 64;
 
 /// The folder of notes of the default space.
 pub(crate) struct Notes {
@@ -36,6 +41,9 @@ struct State {
     is_starting: bool,
     /// As the last reconciliation said.
     away: Option<String>,
+    /// Files that were read too soon after they were written, but whose links, and those to them, are as they
+    /// should be: with the memory and the content for which that holds.
+    linked: HashMap<String, (MemoryId, ContentHash)>,
 }
 
 impl Notes {
@@ -64,15 +72,14 @@ impl Notes {
     }
 
     /// Why it cannot be told which of the known files are gone, if so: the folder is not there, or it is
-    /// another one than the noted one and has none of them.
+    /// another one than the noted one and has none of them. Some files may be read to tell that.
     pub(crate) fn away(&self, rows: &[NoteFile], scan: &FolderScan, noted: Option<&String>) -> Option<String> {
-        let known = || rows.iter().filter(|row| row.missing_since.is_none());
-        let is_there = |row: &NoteFile| scan.files.binary_search_by(|(path, _)| path.as_str().cmp(&row.path)).is_ok();
-        let is_known_folder = scan.identity.is_some() && (scan.identity.as_ref() == noted || known().any(is_there));
-        if is_known_folder || known().next().is_none() {
+        let count = rows.iter().filter(|row| row.missing_since.is_none()).count();
+        let is_known_folder = || scan.identity.as_ref() == noted || self.has_known(rows, scan);
+        if count == 0 || (scan.identity.is_some() && is_known_folder()) {
             return None;
         }
-        let (location, count) = (self.folder.location(), known().count());
+        let location = self.folder.location();
         Some(if scan.identity.is_none() {
             format!("the folder of notes {location} is not there; what is known of its {count} notes stays")
         } else {
@@ -81,6 +88,29 @@ impl Notes {
                  known, as if a drive were not mounted; what is known of them stays"
             )
         })
+    }
+
+    /// Whether a file that is known is there: one with the known size and time or else, among some of them, one
+    /// that holds what is known of it. A name tells nothing, since many folders have a `README.md`, and neither
+    /// does an empty file.
+    fn has_known(&self, rows: &[NoteFile], scan: &FolderScan) -> bool {
+        let known = rows.iter().filter(|row| row.missing_since.is_none());
+        let there: Vec<(&NoteFile, FileStamp)> = known
+            .filter_map(|row| {
+                let index = scan.files.binary_search_by(|(path, _)| path.as_str().cmp(&row.path)).ok()?;
+                Some((row, scan.files[index].1)).filter(|(_, stamp)| stamp.bytes > 0)
+            })
+            .collect();
+        there.iter().any(|(row, stamp)| row.stamp == *stamp)
+            || there.iter().take(COMPARED_MAX).any(|(row, _)| self.holds(row))
+    }
+
+    /// Whether the file at the path of a row has the known content, or the known `uid`.
+    fn holds(&self, row: &NoteFile) -> bool {
+        let Ok(Some(FileRead { hash, content, .. })) = self.folder.read(&row.path) else { return false };
+        // What was not indexed may not have been read either, and then its hash tells nothing.
+        (row.memory.is_some() && row.hash == hash)
+            || (row.says_id && content.is_some_and(|content| content.note.id == row.memory))
     }
 }
 
@@ -177,7 +207,8 @@ impl Engine {
         state.away.is_some().then(|| "the folder of notes is away: what is known of it is searched".to_owned())
     }
 
-    /// How the folder of notes and its index stand. Changes nothing, reads no file.
+    /// How the folder of notes and its index stand. Changes nothing, and reads no file, unless the folder may be
+    /// another one than before.
     ///
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read, or there is no such folder.
@@ -201,7 +232,8 @@ impl Engine {
             }
         }
         problems.extend(scan.unreadable_folders.iter().map(|path| {
-            let message = "this folder cannot be read; what is known of the notes in it stays; check its permissions";
+            let message = "this folder cannot be looked at; what is known of the notes in it stays; its permissions may \
+                           not allow it, its name may be no UTF-8, it may lie too deep, or there may be too many files";
             (path.clone(), FileProblem { kind: FileProblemKind::Unreadable, message: message.to_owned() })
         }));
         problems.sort_by(|left, right| left.0.cmp(&right.0));

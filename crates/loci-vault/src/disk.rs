@@ -6,9 +6,9 @@ mod portable;
 mod unix;
 
 #[cfg(not(unix))]
-pub(crate) use portable::Folder;
+pub(crate) use portable::{Folder, wait_for_writers};
 #[cfg(unix)]
-pub(crate) use unix::Folder;
+pub(crate) use unix::{Folder, wait_for_writers};
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -26,21 +26,18 @@ pub(crate) fn stamp(metadata: &Metadata) -> FileStamp {
     FileStamp { bytes: metadata.len(), modified_nanoseconds: nanoseconds }
 }
 
-/// Which folder it is, as far as the file system tells.
+/// Which folder it is, as far as the file system tells: where it lies, and when it was made, since the place of a
+/// folder that was deleted is given to others.
 pub(crate) fn identity(metadata: &Metadata) -> String {
+    let made = metadata.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    let made = made.map(|made| made.as_nanos().to_string()).unwrap_or_default();
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        format!("{}:{}", metadata.dev(), metadata.ino())
+        format!("{}:{}:{made}", metadata.dev(), metadata.ino())
     }
     #[cfg(not(unix))]
-    metadata
-        .created()
-        .ok()
-        .and_then(|made| made.duration_since(UNIX_EPOCH).ok())
-        .unwrap_or_default()
-        .as_nanos()
-        .to_string()
+    made
 }
 
 /// Makes a file durable.

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::limits::CONTENT_BYTES_MAX;
@@ -13,13 +12,13 @@ use loci_core::{
 };
 
 use crate::create::{Names, made_before};
-use crate::disk::{Folder, identity, stamp};
+use crate::disk::{Folder, stamp};
 use crate::frontmatter;
-use crate::lock::LockFile;
 use crate::read::{self, not_a_file, reason, unread, unreadable};
-use crate::scan::{is_note_name, scan, walk, which};
+use crate::scan::{is_note_name, scan, which};
+use crate::site::{Site, split};
 use crate::slug::slug;
-use crate::write::{Refused, Temporary};
+use crate::write::Refused;
 
 /// Names that are tried where the file system takes two for one that we do not.
 const NAMES_TRIED_MAX: usize = 1_000;
@@ -27,15 +26,11 @@ const NAMES_TRIED_MAX: usize = 1_000;
 /// A folder of Markdown notes on the disk.
 ///
 /// Its temporary files lie beside the notes for the moment of a write; its lock lies elsewhere. What a crash left
-/// of the former is cleared when the lock is taken.
+/// of the former is cleared when the lock is taken. A file that a note had before it was written anew is kept open
+/// for a minute, without a name: what somebody still writes into it is put beside the note.
 pub struct VaultFolder {
-    root: PathBuf,
-    lock: LockFile,
-    temporary: Temporary,
-    clock: Arc<dyn Clock>,
+    site: Arc<Site>,
     names: Names,
-    /// Whether what a crash may have left was looked for since this process began.
-    is_cleared: AtomicBool,
     /// Which folder the last scan saw.
     scanned: Mutex<Option<String>>,
 }
@@ -44,53 +39,16 @@ impl VaultFolder {
     /// The folder at that path, which is made when the first note is, with its lock in that file, whose own folder
     /// must exist when it is taken. Touches no disk.
     pub fn new(root: PathBuf, lock_file: PathBuf, clock: Arc<dyn Clock>) -> Self {
-        VaultFolder {
-            root,
-            temporary: Temporary::of(&lock_file),
-            lock: LockFile::new(lock_file),
-            clock,
-            names: Names::default(),
-            is_cleared: AtomicBool::new(false),
-            scanned: Mutex::default(),
-        }
-    }
-
-    /// Clears what a crash left. What cannot be cleared now stays until the next time.
-    fn clear(&self) {
-        let mut left = Vec::new();
-        let walked = walk(&self.root, &mut Vec::new(), &mut |path, _, _| {
-            let (_, name) = split(&path);
-            if self.temporary.is_ours(name) {
-                left.push(path);
-            }
-        });
-        let cleared = walked.and_then(|()| {
-            left.iter().try_for_each(|path| {
-                let (parents, name) = split(path);
-                self.temporary.clear(&self.enter(parents)?, name)
-            })
-        });
-        let is_cleared = cleared.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::NotFound);
-        self.is_cleared.store(is_cleared, Ordering::Relaxed);
-        match cleared {
-            Err(error) if !is_cleared => tracing::warn!(%error, "what a crash left among the notes cannot be cleared"),
-            _ if !left.is_empty() => tracing::info!(files = left.len(), "cleared what a crash left among the notes"),
-            _ => {}
-        }
-    }
-
-    /// Opens the folder at the end of a path, none of which may be a link.
-    fn enter(&self, parents: &str) -> io::Result<Folder> {
-        let parents = parents.split('/').filter(|parent| !parent.is_empty());
-        parents.fold(Folder::open(&self.root), |folder, parent| folder?.enter(parent))
+        let site = Arc::new(Site::new(root, lock_file, clock));
+        VaultFolder { site, names: Names::default(), scanned: Mutex::default() }
     }
 
     /// Opens the folder, and makes it if it is not there.
     fn enter_or_make(&self) -> io::Result<Folder> {
-        match Folder::open(&self.root) {
+        match Folder::open(&self.site.root) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                make(&self.root)?;
-                Folder::open(&self.root)
+                make(&self.site.root)?;
+                Folder::open(&self.site.root)
             }
             opened => opened,
         }
@@ -99,44 +57,35 @@ impl VaultFolder {
     /// Whether the folder is the one that was last scanned, so that what is not in it is gone.
     fn is_as_scanned(&self) -> bool {
         let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
-        let which = fs::metadata(&self.root).map(|metadata| identity(&metadata));
-        which.is_ok_and(|which| scanned.as_ref().is_none_or(|scanned| *scanned == which))
-    }
-
-    fn unwritable(&self, error: &io::Error) -> Error {
-        Error::unavailable(format!("the notes at {} cannot be written: {}", self.root.display(), reason(error)))
+        which(&self.site.root).is_ok_and(|which| which.is_some() && (scanned.is_none() || *scanned == which))
     }
 }
 
 impl NoteFolder for VaultFolder {
     fn lock(&self) -> Result<Box<dyn NoteLock>> {
-        let held = self.lock.lock()?;
-        if held.was_abandoned || !self.is_cleared.load(Ordering::Relaxed) {
-            self.clear();
-        }
-        Ok(Box::new(held))
+        Ok(Box::new(self.site.lock()?))
     }
 
     fn location(&self) -> String {
-        self.root.display().to_string()
+        self.site.root.display().to_string()
     }
 
     fn scan(&self) -> Result<FolderScan> {
-        let scan = scan(&self.root)?;
+        let scan = scan(&self.site.root)?;
         self.scanned.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&scan.identity);
         Ok(scan)
     }
 
     fn identity(&self) -> Result<Option<String>> {
-        which(&self.root)
+        which(&self.site.root)
     }
 
     fn read(&self, path: &str) -> Result<Option<FileRead>> {
         let (parents, name) = parts(path)?;
         let problem = |problem| Ok(Some(unread(FileStamp { bytes: 0, modified_nanoseconds: 0 }, problem)));
         let gone = || if self.is_as_scanned() { Ok(None) } else { problem(away()) };
-        match self.enter(parents) {
-            Ok(folder) => match read::read(&folder, name, self.clock.now()) {
+        match self.site.enter(parents) {
+            Ok(folder) => match read::read(&folder, name, self.site.clock.now()) {
                 Some(read) => Ok(Some(read)),
                 None => gone(),
             },
@@ -146,25 +95,28 @@ impl NoteFolder for VaultFolder {
         }
     }
 
-    fn create(&self, note: &Note) -> Result<Created> {
+    fn create(&self, note: &Note, may_be_there: bool) -> Result<Created> {
         let (Some(id), Some(title)) = (&note.id, &note.title) else {
             return Err(Error::internal("a new note has an id and a title"));
         };
         check_size(note)?;
         let text = frontmatter::fresh(note)?;
-        let folder = self.enter_or_make().map_err(|error| self.unwritable(&error))?;
-        let (free, alike) = self.names.free(&folder, &slug(title)).map_err(|error| self.unwritable(&error))?;
-        if let Some((path, read)) = made_before(&folder, alike, id.as_str(), self.clock.now()) {
+        let folder = self.enter_or_make().map_err(|error| unwritable(&error))?;
+        let (free, alike) = self.names.free(&folder, &slug(title)).map_err(|error| unwritable(&error))?;
+        let alike = if may_be_there { alike } else { Vec::new() };
+        if let Some((path, read)) = made_before(&folder, alike, id.as_str(), self.site.clock.now()) {
             return Ok(Created::Before(path, read));
         }
         for name in free.take(NAMES_TRIED_MAX) {
-            match self.temporary.create(&folder, &name, text.as_bytes()) {
+            let created = self.site.temporary.create(&folder, &name, text.as_bytes());
+            self.site.keep_displaced("");
+            match created {
                 Ok(stamp) => {
                     self.names.add(&folder, &name);
                     return Ok(Created::New(name, read::understand(text.as_bytes(), stamp, false)));
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => self.names.forget(),
-                Err(error) => return Err(self.unwritable(&error)),
+                Err(error) => return Err(unwritable(&error)),
             }
         }
         Err(Error::unavailable("there are too many notes of that title; choose another one"))
@@ -175,30 +127,44 @@ impl NoteFolder for VaultFolder {
         check_size(note)?;
         let failed = |error: io::Error| match error.kind() {
             ErrorKind::NotFound if self.is_as_scanned() => Error::not_found(format!("the note {path} is gone")),
-            _ => self.unwritable(&error),
+            _ => unwritable(&error),
         };
         let changed = || {
             let message = format!("the note {path} was changed by somebody else meanwhile; read it again and repeat");
             Error::new(ErrorCode::Conflict, message)
         };
-        let folder = self.enter(parents).map_err(failed)?;
+        let folder = self.site.enter(parents).map_err(failed)?;
         let (bytes, metadata) = read::bytes(&folder, name).map_err(failed)?.ok_or_else(changed)?;
-        // Who writes in place empties the file first: what is empty just now is not to be read as what it is.
         let stamp = stamp(&metadata);
-        let is_being_written = bytes.is_empty() && !read::is_settled(&stamp, self.clock.now());
-        if is_being_written || read::hash(&bytes) != *expected {
+        if read::is_being_written(&stamp, self.site.clock.now()) || read::hash(&bytes) != *expected {
             return Err(changed());
         }
         let text = read::text(&bytes).map_err(|problem| Error::new(ErrorCode::Conflict, problem.message))?;
         let Some(new) = frontmatter::rewrite(text, note)? else {
             return Ok(read::understand(&bytes, stamp, false));
         };
-        match self.temporary.replace(&folder, name, expected, new.as_bytes(), &metadata) {
+        if metadata.permissions().readonly() {
+            let message = format!("the note {path} is read-only; whoever made it so may allow to write it, and repeat");
+            return Err(Error::new(ErrorCode::Conflict, message));
+        }
+        let replaced = self.site.temporary.replace(&folder, name, expected, new.as_bytes(), &metadata);
+        self.site.keep_displaced(parents);
+        match replaced {
             Ok(stamp) => Ok(read::understand(new.as_bytes(), stamp, false)),
             Err(Refused::Changed) => Err(changed()),
             Err(Refused::Io(error)) => Err(failed(error)),
         }
     }
+}
+
+impl Drop for VaultFolder {
+    fn drop(&mut self) {
+        self.site.end();
+    }
+}
+
+fn unwritable(error: &io::Error) -> Error {
+    Error::unavailable(format!("the folder of notes cannot be written: {}", reason(error)))
 }
 
 fn away() -> FileProblem {
@@ -227,10 +193,6 @@ fn check_size(note: &Note) -> Result<()> {
     }
     let message = format!("a note has at most {CONTENT_BYTES_MAX} bytes; split it");
     Err(Error::new(ErrorCode::TooLarge, message))
-}
-
-fn split(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').unwrap_or(("", path))
 }
 
 /// Makes a folder and those above it, durable.

@@ -10,7 +10,8 @@ mod tests;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use loci_core::{Error, FileProblem, FileProblemKind, Note, Result};
+use loci_core::limits::TAGS_MAX;
+use loci_core::{Error, ErrorCode, FileProblem, FileProblemKind, Note, Result};
 
 use entries::{Entry, entries};
 use keys::{Key, NoteKeys};
@@ -57,13 +58,14 @@ struct Parsed<'a> {
     note: Note,
 }
 
-/// The note that a text is. One with a broken frontmatter is plain text from its beginning.
+/// The note that a text is. One with a broken frontmatter is plain text from its beginning, and deleted if a line of
+/// that says so.
 pub(crate) fn read(text: &str) -> (Note, Option<FileProblem>) {
     match parse(text) {
         Ok(parsed) => (parsed.note, None),
         Err(broken) => {
             let problem = FileProblem { kind: FileProblemKind::BrokenFrontmatter, message: broken.message() };
-            (Note { body: normal_body(&text[mark_len(text)..]), ..Note::default() }, Some(problem))
+            (Note { is_deleted: says_deleted(text), ..plain(text) }, Some(problem))
         }
     }
 }
@@ -92,15 +94,21 @@ pub(crate) fn fresh(note: &Note) -> Result<String> {
 /// The text changed so that it says what the note says, and in nothing else. None if it says so already.
 ///
 /// # Errors
-/// `conflict` if its frontmatter is broken; `internal` if the new text would not say what the note says.
+/// `conflict` if its frontmatter is broken, or could not be changed line by line without losing something, such as
+/// what other keys refer to.
 pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
     let parsed = parse(text).map_err(|broken| {
         let message = format!("the note cannot be changed, since its frontmatter is broken ({})", broken.message());
-        Error::new(loci_core::ErrorCode::Conflict, message)
+        Error::new(ErrorCode::Conflict, message)
     })?;
     let note = normal(note);
     if parsed.note == note {
         return Ok(None);
+    }
+    let by_hand = |why: &str| Error::new(ErrorCode::Conflict, format!("{why}; change it by hand"));
+    let has_too_many = |entry: &Entry| keys::has_too_many_tags(&entry.value);
+    if !parsed.note.agrees(Key::Tags, &note) && parsed.entry(Key::Tags).is_some_and(has_too_many) {
+        return Err(by_hand(&format!("the frontmatter of the note has more than {TAGS_MAX} tags")));
     }
     let end = line_end(text);
     let (start, old_body) = match &parsed.head {
@@ -129,11 +137,12 @@ pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
             new += end;
         }
     }
-    let foreign = verify(&new, &note)?;
-    if foreign != parsed.foreign() {
-        return Err(Error::internal("the note cannot be changed without losing keys of its frontmatter"));
+    match verify(&new, &note) {
+        Ok(foreign) if foreign == parsed.foreign() => Ok(Some(new)),
+        _ => {
+            Err(by_hand("the frontmatter of the note has something in it that loci cannot change without breaking it"))
+        }
     }
-    Ok(Some(new))
 }
 
 /// The body as a note holds it: LF at the end of each line, none at the end of all. Carriage returns before a
@@ -168,13 +177,11 @@ fn verify(text: &str, note: &Note) -> Result<Vec<String>> {
 }
 
 fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
-    let Some(head) = head(text)? else {
-        let note = Note { body: normal_body(&text[mark_len(text)..]), ..Note::default() };
-        return Ok(Parsed { head: None, lines: Vec::new(), entries: Vec::new(), note });
-    };
+    let no_head = || Parsed { head: None, lines: Vec::new(), entries: Vec::new(), note: plain(text) };
+    let Some(head) = head(text)? else { return Ok(no_head()) };
     let yaml = &text[head.yaml.clone()];
     let lines: Vec<_> = yaml.split_inclusive('\n').collect();
-    let entries = entries(yaml, &lines)?;
+    let Some(entries) = entries(yaml, &lines)? else { return Ok(no_head()) };
     let mut note = Note { body: normal_body(&text[head.body..]), ..Note::default() };
     for entry in &entries {
         if let Some(key) = Key::named(&entry.name) {
@@ -197,11 +204,7 @@ fn head(text: &str) -> Result<Option<Head>, Broken> {
     let mut end = start;
     for line in after.split_inclusive('\n') {
         if matches!(line.trim_end(), RULE | "...") {
-            let yaml = start..end;
-            if yaml.len() > FRONTMATTER_BYTES_MAX {
-                return Err(Broken::new(0, format!("it is larger than {FRONTMATTER_BYTES_MAX} bytes")));
-            }
-            return Ok(Some(Head { yaml, body: end + line.len() }));
+            return Ok(Some(Head { yaml: start..end, body: end + line.len() }));
         }
         end += line.len();
     }
@@ -212,6 +215,29 @@ fn head(text: &str) -> Result<Option<Head>, Broken> {
     Ok(None)
 }
 
+/// The text as a note without frontmatter.
+fn plain(text: &str) -> Note {
+    Note { body: normal_body(&text[mark_len(text)..]), ..Note::default() }
+}
+
+/// Whether a line of the broken frontmatter at the beginning says that the note is deleted.
+fn says_deleted(text: &str) -> bool {
+    let (yaml, is_closed) = match head(text) {
+        Ok(Some(head)) => (&text[head.yaml], true),
+        // It ends with a blank line.
+        _ => (text.split_once('\n').map_or("", |(_, after)| after), false),
+    };
+    let lines = || yaml.lines().take_while(|line| is_closed || !line.trim().is_empty());
+    let first = lines().find(|line| entries::is_said(line)).unwrap_or_default();
+    let indent = &first[..first.len() - first.trim_start().len()];
+    let says = |line: &str| {
+        let (name, value) = line.strip_prefix(indent)?.split_once(':')?;
+        let value = value.split(" #").next()?.trim().trim_matches(['"', '\'']);
+        Some(name.trim_end() == Key::Status.name() && value.eq_ignore_ascii_case(keys::DELETED))
+    };
+    lines().any(|line| says(line) == Some(true))
+}
+
 /// The note as it will be read: what cannot be told from nothing is none.
 fn normal(note: &Note) -> Note {
     let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
@@ -219,7 +245,7 @@ fn normal(note: &Note) -> Note {
         title: said(&note.title),
         collection: said(&note.collection),
         section: said(&note.section),
-        tags: keys::normal_tags(note.tags.iter().map(String::as_str)),
+        tags: keys::normal_tags(note.tags.iter().map(String::as_str), TAGS_MAX),
         body: normal_body(&note.body),
         ..note.clone()
     }

@@ -7,11 +7,13 @@
 mod conflict;
 mod create;
 mod disk;
+mod displaced;
 mod folder;
 mod frontmatter;
 mod lock;
 mod read;
 mod scan;
+mod site;
 mod slug;
 mod text;
 mod watch;

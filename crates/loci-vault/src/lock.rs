@@ -1,7 +1,9 @@
-//! The lock of a folder of notes: a file outside of it.
+//! The lock of a folder of notes: a file outside of it. It holds the process that has the lock, and a token that
+//! tells this lock from every other one, wherever that lies.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -18,9 +20,14 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// What the file holds while nobody holds the lock.
 const NOBODY: &[u8; 11] = b"          \n";
 
+/// Hexadecimal digits of a token.
+const TOKEN_DIGITS: usize = 16;
+
 /// The file of a lock, and the threads of this process that wait for it.
 pub(crate) struct LockFile {
     path: PathBuf,
+    /// What is put into a file that has none.
+    token: Mutex<String>,
     patience: Duration,
     turn: Arc<Turn>,
 }
@@ -36,13 +43,15 @@ pub(crate) struct Held {
     /// Emptied when the lock is let go.
     file: Option<File>,
     turn: Arc<Turn>,
+    /// The token of the lock.
+    pub token: String,
     /// Whether the one who held it before did not come to let it go.
     pub was_abandoned: bool,
 }
 
 impl LockFile {
     pub fn new(path: PathBuf) -> Self {
-        LockFile { path, patience: PATIENCE, turn: Arc::default() }
+        LockFile { path, token: Mutex::new(random_token()), patience: PATIENCE, turn: Arc::default() }
     }
 
     #[cfg(test)]
@@ -55,10 +64,8 @@ impl LockFile {
     /// # Errors
     /// `unavailable` if the file cannot be opened, or the lock is held for too long.
     pub fn lock(&self) -> Result<Held> {
-        let failed = |error: io::Error| {
-            let path = self.path.display();
-            Error::unavailable(format!("the lock of the notes, {path}, cannot be taken: {}", reason(&error)))
-        };
+        let failed =
+            |error: io::Error| Error::unavailable(format!("the lock of the notes cannot be taken: {}", reason(&error)));
         let mut file = open(&self.path).map_err(failed)?;
         let start = Instant::now();
         let mut waiting = self.turn.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,7 +83,21 @@ impl LockFile {
         let was_abandoned = !holder(&mut file).is_empty();
         // Only a hint for others: a full disk must not keep anybody from reading.
         let _ = write(&mut file, format!("{:<10}\n", process::id()).as_bytes());
-        Ok(Held { file: Some(file), turn: Arc::clone(&self.turn), was_abandoned })
+        let token = self.token_in(&mut file);
+        Ok(Held { file: Some(file), turn: Arc::clone(&self.turn), token, was_abandoned })
+    }
+
+    /// The token in the file, which gets one if it has none.
+    fn token_in(&self, file: &mut File) -> String {
+        let mut token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = [0; TOKEN_DIGITS];
+        let read = seek(file).and_then(|()| file.read_exact(&mut text));
+        match str::from_utf8(&text).ok().filter(|text| read.is_ok() && is_token(text)) {
+            Some(found) => found.clone_into(&mut token),
+            // Where that fails, what a crash of this process leaves is not known to be ours afterwards.
+            None => _ = seek(file).and_then(|()| writeln!(file, "{token}")).and_then(|()| file.sync_all()),
+        }
+        token.clone()
     }
 
     fn busy(&self, file: &mut File) -> Error {
@@ -100,6 +121,22 @@ impl Drop for Held {
         }
         self.turn.released.notify_one();
     }
+}
+
+/// Goes to the place of the token.
+fn seek(file: &mut File) -> io::Result<()> {
+    file.seek(SeekFrom::Start(NOBODY.len() as u64)).map(drop)
+}
+
+/// As a token of a lock: as good as never the same twice.
+pub(crate) fn random_token() -> String {
+    // Its keys are random, in each process and thread, and others each time.
+    format!("{:016x}", RandomState::new().hash_one(process::id()))
+}
+
+/// Whether it could be one.
+pub(crate) fn is_token(text: &str) -> bool {
+    text.len() == TOKEN_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -175,6 +212,23 @@ mod tests {
         std::fs::write(&lock.path, "12345     \n").unwrap();
         assert!(lock.lock().unwrap().was_abandoned);
         assert!(!lock.lock().unwrap().was_abandoned);
+    }
+
+    #[test]
+    fn a_lock_has_a_token_that_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = |name: &str| LockFile::new(folder.path().join(name));
+        let token = |lock: &LockFile| lock.lock().unwrap().token.clone();
+        let first = lock("one");
+        let one = token(&first);
+        assert!(is_token(&one), "{one}");
+        assert_eq!((token(&first), token(&lock("one"))), (one.clone(), one.clone()));
+        assert_ne!(token(&lock("other")), one);
+        // What was emptied, or written over, gets back what it had.
+        for text in ["", "4711\n", "4711      \n0123456789abcdeX\n"] {
+            std::fs::write(&first.path, text).unwrap();
+            assert_eq!((token(&first), token(&lock("one"))), (one.clone(), one.clone()), "{text:?}");
+        }
     }
 
     #[test]

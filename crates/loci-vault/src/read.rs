@@ -1,7 +1,7 @@
 //! Reading a file as it was at one moment.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Seek};
 
 use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, NoteContent, Timestamp};
@@ -57,6 +57,14 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, FileProblem> {
     if text.contains('\0') { Err(problem("it holds NUL, which no text does")) } else { Ok(text) }
 }
 
+/// Whether somebody who writes in place may just have emptied the file, to fill it again. One whose time is in the
+/// future would be so for ever.
+pub(crate) fn is_being_written(stamp: &FileStamp, now: Timestamp) -> bool {
+    let modified = stamp.modified_nanoseconds / 1_000;
+    let is_recent = modified.abs_diff(now.microseconds()) <= SETTLED_MICROSECONDS.unsigned_abs();
+    stamp.bytes == 0 && is_recent
+}
+
 /// Whether the file was so old at that moment that every later change shows in its stamp.
 pub(crate) fn is_settled(stamp: &FileStamp, now: Timestamp) -> bool {
     stamp.modified_nanoseconds / 1_000 <= now.microseconds().saturating_sub(SETTLED_MICROSECONDS)
@@ -68,12 +76,17 @@ pub(crate) fn hash(bytes: &[u8]) -> ContentHash {
 
 /// All bytes of a file that is no larger than a note may be, and what the file is; none if it is something else.
 pub(crate) fn bytes(folder: &Folder, name: &str) -> io::Result<Option<(Vec<u8>, std::fs::Metadata)>> {
-    let file = folder.open_file(name)?;
+    contents(&folder.open_file(name)?)
+}
+
+/// As [`bytes`], of an open file.
+pub(crate) fn contents(mut file: &File) -> io::Result<Option<(Vec<u8>, std::fs::Metadata)>> {
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
         return Ok(None);
     }
-    Ok(Some((bytes_of(&file, metadata.len())?, metadata)))
+    file.rewind()?;
+    Ok(Some((bytes_of(file, metadata.len())?, metadata)))
 }
 
 fn bytes_of(file: &File, length: u64) -> io::Result<Vec<u8>> {
@@ -94,7 +107,8 @@ fn attempt(folder: &Folder, name: &str, file: &File, now: Timestamp) -> io::Resu
     if metadata.len() > FILE_BYTES_MAX {
         return Ok(Some(passed_over(too_large())));
     }
-    if let Some(original) = conflict::originals(name).iter().find(|name| folder.is_file(name).unwrap_or(false)) {
+    let originals = conflict::originals(name);
+    if let Some(original) = originals.iter().find(|name| folder.is_file(name).unwrap_or(false)) {
         let message =
             format!("a sync client made it of another version of `{original}`; merge the two and delete this one");
         // Not settled, so that it is looked at again: without the other one, it is a note.
@@ -104,7 +118,8 @@ fn attempt(folder: &Folder, name: &str, file: &File, now: Timestamp) -> io::Resu
     if stamp(&file.metadata()?) != before || bytes.len() as u64 != before.bytes {
         return Ok(None);
     }
-    Ok(Some(understand(&bytes, before, is_settled)))
+    // Its original may come back without a change of this one, which then is a copy.
+    Ok(Some(understand(&bytes, before, is_settled && originals.is_empty())))
 }
 
 fn content(bytes: &[u8]) -> Result<(NoteContent, Option<FileProblem>), FileProblem> {
@@ -131,6 +146,12 @@ pub(crate) fn unread(stamp: FileStamp, problem: FileProblem) -> FileRead {
 
 pub(crate) fn not_a_file() -> FileProblem {
     let message = "it is a link or no regular file, which is not followed; put the file itself here".to_owned();
+    FileProblem { kind: FileProblemKind::NotAFile, message }
+}
+
+/// For a name that no path can hold.
+pub(crate) fn unnamable() -> FileProblem {
+    let message = "its name is no text in UTF-8; rename it".to_owned();
     FileProblem { kind: FileProblemKind::NotAFile, message }
 }
 

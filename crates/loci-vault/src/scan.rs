@@ -7,7 +7,7 @@ use std::path::Path;
 use loci_core::{Error, FolderScan, Result};
 
 use crate::disk::{identity, stamp};
-use crate::read::{not_a_file, reason, unreadable};
+use crate::read::{not_a_file, reason, unnamable, unreadable};
 
 /// Files of one folder of notes.
 const FILES_MAX: usize = 1_000_000;
@@ -36,7 +36,7 @@ pub(crate) fn scan(root: &Path) -> Result<FolderScan> {
             return;
         }
         if !kind.is_file() || entry.file_name().to_str().is_none() {
-            skipped.push((path, not_a_file()));
+            skipped.push((path, if kind.is_file() { unnamable() } else { not_a_file() }));
             return;
         }
         match entry.metadata() {
@@ -45,12 +45,9 @@ pub(crate) fn scan(root: &Path) -> Result<FolderScan> {
             Err(error) => skipped.push((path, unreadable(&error))),
         }
     });
-    walked.map_err(|error| unavailable(root, &error))?;
+    walked.map_err(|error| unavailable(&error))?;
     if which(root)? != scan.identity {
-        return Err(Error::unavailable(format!(
-            "the folder {} was replaced while it was looked at; repeat",
-            root.display()
-        )));
+        return Err(Error::unavailable("the folder of notes was replaced while it was looked at; repeat"));
     }
     scan.files.sort_unstable_by(|one, other| one.0.cmp(&other.0));
     scan.skipped.sort_unstable_by(|one, other| one.0.cmp(&other.0));
@@ -66,12 +63,12 @@ pub(crate) fn which(root: &Path) -> Result<Option<String>> {
     match fs::metadata(root) {
         Ok(metadata) => Ok(Some(identity(&metadata))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unavailable(root, &error)),
+        Err(error) => Err(unavailable(&error)),
     }
 }
 
-fn unavailable(root: &Path, error: &io::Error) -> Error {
-    Error::unavailable(format!("the notes at {} cannot be looked at: {}", root.display(), reason(error)))
+fn unavailable(error: &io::Error) -> Error {
+    Error::unavailable(format!("the folder of notes cannot be looked at: {}", reason(error)))
 }
 
 /// Visits everything that is no folder, in no order, with its path. Folders whose names begin with a dot are passed
@@ -88,15 +85,20 @@ pub(crate) fn walk(
     let mut visited = 0;
     while let Some((folder, depth)) = folders.pop() {
         if depth > DEPTH_MAX || visited >= FILES_MAX {
-            tracing::warn!(
-                depth,
-                visited,
-                "a folder of notes is not looked at, since it lies too deep or there are too many"
-            );
             unreadable.push(folder);
             continue;
         }
-        let listed = list(&root.join(&folder), &mut |entry, kind| {
+        let entries = match fs::read_dir(root.join(&folder)) {
+            Err(error) if folder.is_empty() => return Err(error),
+            // It went away as a whole.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(_) => {
+                unreadable.push(folder);
+                continue;
+            }
+            Ok(entries) => entries,
+        };
+        let listed = list(entries, DirEntry::file_type, &mut |entry, kind| {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let path = if folder.is_empty() { name.clone().into_owned() } else { format!("{folder}/{name}") };
@@ -114,17 +116,50 @@ pub(crate) fn walk(
         });
         match listed {
             Err(error) if folder.is_empty() => return Err(error),
-            Err(error) if error.kind() != ErrorKind::NotFound => unreadable.push(folder),
-            _ => {}
+            Err(_) => unreadable.push(folder),
+            Ok(()) => {}
         }
     }
     Ok(())
 }
 
-fn list(folder: &Path, visit: &mut dyn FnMut(&DirEntry, FileType)) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+/// Visits the entries with their kinds. One that goes away meanwhile is left out; whatever else goes wrong ends the
+/// list, so that what follows is not known.
+fn list<Entry, Kind>(
+    entries: impl Iterator<Item = io::Result<Entry>>,
+    kind: impl Fn(&Entry) -> io::Result<Kind>,
+    visit: &mut dyn FnMut(&Entry, Kind),
+) -> io::Result<()> {
+    for entry in entries {
         let entry = entry?;
-        visit(&entry, entry.file_type()?);
+        match kind(&entry) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            kind => visit(&entry, kind?),
+        }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_listed_is_not_taken_for_gone() {
+        let error = |kind: ErrorKind| io::Error::from(kind);
+        // The entries, with their kinds; what is visited, and whether the list is whole.
+        let (gone, denied) = (Err(ErrorKind::NotFound), Err(ErrorKind::PermissionDenied));
+        let rows = [
+            (vec![Ok(Ok(1)), Ok(gone), Ok(Ok(2))], vec![1, 2], true),
+            (vec![Ok(Ok(1)), Ok(denied), Ok(Ok(2))], vec![1], false),
+            (vec![Ok(Ok(1)), Err(ErrorKind::NotFound), Ok(Ok(2))], vec![1], false),
+            (vec![Err(ErrorKind::Other)], vec![], false),
+        ];
+        for (entries, expected, is_whole) in rows {
+            let mut visited = Vec::new();
+            let entries = entries.into_iter().map(|entry| entry.map_err(error));
+            let listed = list(entries, |kind| kind.map_err(error), &mut |_, number: i32| visited.push(number));
+            assert_eq!((visited, listed.is_ok()), (expected, is_whole));
+        }
+    }
 }

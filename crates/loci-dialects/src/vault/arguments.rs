@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loci_core::{Error, Result};
+use loci_core::{Error, Result, Space};
 use serde_json::Value;
 
 use crate::Context;
@@ -10,9 +10,9 @@ use crate::Context;
 /// How long a call waits for the files to be read that were there when the process started.
 const NOTES_WAIT: Duration = Duration::from_secs(2);
 
-/// Waits until the folder of notes is known. What is not known of it then, in a sentence.
+/// Waits until the folder of notes is known, for a caller of its space. What is not known of it then, in a sentence.
 pub fn await_notes(context: Context<'_>) -> Option<String> {
-    context.engine.await_notes(NOTES_WAIT)
+    (context.caller.space == Space::default()).then(|| context.engine.await_notes(NOTES_WAIT)).flatten()
 }
 
 /// Two notices in one.

@@ -2,10 +2,10 @@
 
 use loci_core::limits::TAGS_MAX;
 use loci_core::{Error, Memory, Result, Scope};
-use loci_engine::{AppendNote, Appended, Embedding, Keyed, check};
+use loci_engine::{AppendNote, Appended, Embedding, KeyedNote, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::arguments::{fault, faults_of_items};
 use super::record::{ACTIVE, kept};
@@ -29,7 +29,7 @@ pub struct Arguments {
     #[schemars(length(max = TAGS_MAX))]
     tags: Vec<String>,
     /// A name of yours for this call (1 to 256 characters), new for each note: repeated with the same arguments
-    /// within a day, it gives the note that was written the first time.
+    /// within a day, it writes nothing and says what was answered first, even if the note was forgotten since.
     idempotency_key: Option<String>,
 }
 
@@ -78,13 +78,10 @@ impl TypedTool for MemoryAppend {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments { title, body, tags, idempotency_key } = arguments;
-        let request = json!({"title": title, "body": body, "tags": tags}).to_string();
         let answer = |memory: &Memory| crate::tool::to_value(&Output::of(memory, &title));
         let written = |memory: &Memory| answer(memory).unwrap_or_default().to_string();
-        let keyed = idempotency_key.as_deref().map(|key| {
-            let keyed = Keyed { operation: MemoryAppend::NAME, key, request: &request };
-            (keyed, &written as &dyn Fn(&Memory) -> String)
-        });
+        let keyed =
+            idempotency_key.as_deref().map(|key| KeyedNote { operation: MemoryAppend::NAME, key, answer: &written });
         let note = AppendNote { title: title.clone(), body, tags, keyed };
         match context.engine.append_note(context.caller, note)? {
             Appended::New(memory, embedding) => {
@@ -93,6 +90,10 @@ impl TypedTool for MemoryAppend {
                     Embedding::Pending(reason) => Some(format!("written, not found by its meaning yet: {reason}")),
                 };
                 Ok(Reply::json(answer(&memory)?).with_notice(pending))
+            }
+            Appended::Unindexed(memory, reason) => {
+                let notice = format!("written, and found later, since the index cannot be written now: {reason}");
+                Ok(Reply::json(answer(&memory)?).with_notice(Some(notice)))
             }
             Appended::Before(answer) => Ok(Reply::json(kept(&answer)?)),
         }

@@ -1,9 +1,11 @@
 //! `memory_recall`: what to know in a phase of work, as much as there is room for.
 
+use std::collections::HashSet;
+
 use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX};
-use loci_core::{Error, Result, Scope};
+use loci_core::{Error, MemoryId, Result, Scope};
 use loci_engine::tokens::estimated_tokens;
-use loci_engine::{BundleRequest, Bundled, Keyed, check};
+use loci_engine::{Answer, BundleRequest, Bundled, Keyed, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -31,7 +33,8 @@ pub struct Arguments {
     /// How many tokens the text may have, its headings included: 4,096 if left out, 1,000,000 at most.
     budget_tokens: Option<Count>,
     /// A name of yours for this call (1 to 256 characters): repeated with the same arguments within a day, it gives
-    /// the same text again, whatever changed. Leave it out for what is known now.
+    /// the same text again, whatever changed, as long as you may read all that is in it. Leave it out for what is
+    /// known now.
     idempotency_key: Option<String>,
 }
 
@@ -108,7 +111,9 @@ impl TypedTool for MemoryRecall {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let Arguments { phases, budget_tokens, idempotency_key } = arguments;
+        let Arguments { mut phases, budget_tokens, idempotency_key } = arguments;
+        let mut named = HashSet::new();
+        phases.retain(|phase| named.insert(phase.clone()));
         let budget_tokens = budget_tokens.map_or(BUDGET_TOKENS_DEFAULT, |count| count.0).min(BUNDLE_TOKENS_MAX);
         let request = json!({"phases": phases, "budget_tokens": budget_tokens}).to_string();
         let work = || {
@@ -128,8 +133,18 @@ impl TypedTool for MemoryRecall {
             None => work()?,
             Some(key) => {
                 let keyed = Keyed { operation: MemoryRecall::NAME, key, request: &request };
-                let answer = || Ok(crate::tool::to_value(&work()?)?.to_string());
-                kept(&context.engine.once(context.caller, keyed, answer)?)?
+                // It may be another token's, and what is in it may be deleted, or no longer shared.
+                let holds = |answer: &str| {
+                    let before: Output = kept(answer)?;
+                    let ids: Vec<_> = before.included.into_iter().map(|included| MemoryId::new(included.id)).collect();
+                    context.engine.may_be_bundled(context.caller, &ids)
+                };
+                let answer = || {
+                    let output = work()?;
+                    let is_kept = output.notice.is_none();
+                    Ok(Answer { text: crate::tool::to_value(&output)?.to_string(), is_kept })
+                };
+                kept(&context.engine.once(context.caller, keyed, holds, answer)?)?
             }
         };
         Ok(Reply { notice: output.notice.clone(), ..Reply::new(output.text(), crate::tool::to_value(&output)?) })

@@ -111,24 +111,32 @@ impl Engine {
         self.store.get(&memory.space, &memory.id)
     }
 
-    /// Forgets the caller's notes that pass; returns how many. Their files stay.
+    /// Forgets the caller's notes that pass and are not forgotten yet: how many, and those that cannot be changed
+    /// now, with the reason of each. Their files stay.
     ///
     /// # Errors
-    /// As for [`forget_softly`](Engine::forget_softly): what was forgotten until then stays so.
-    pub(crate) fn forget_notes(&self, caller: &Caller, filter: &Filter, only: Option<&MemoryId>) -> Result<usize> {
+    /// As for [`forget_softly`](Engine::forget_softly), but for `conflict`: what was forgotten until then stays so.
+    pub(crate) fn forget_notes(
+        &self,
+        caller: &Caller,
+        filter: &Filter,
+        only: Option<&MemoryId>,
+    ) -> Result<(usize, Vec<(MemoryId, Error)>)> {
+        let (mut forgotten, mut remaining) = (0, Vec::new());
         if caller.space != Space::default() {
-            return Ok(0);
+            return Ok((forgotten, remaining));
         }
-        let notes = self.store.notes_among(filter, usize::MAX)?;
-        let mut forgotten = 0;
-        for id in notes.iter().filter(|id| only.is_none_or(|only| only == *id)) {
-            match self.forget_softly(caller, id) {
+        let filter = Filter { forgotten: Forgotten::Hide, ..filter.clone() };
+        let notes = self.store.notes_among(&filter, usize::MAX)?;
+        for id in notes.into_iter().filter(|id| only.is_none_or(|only| only == id)) {
+            match self.forget_softly(caller, &id) {
                 Ok(_) => forgotten += 1,
                 // Its file is gone meanwhile.
                 Err(error) if error.code == ErrorCode::NotFound => {}
+                Err(error) if error.code == ErrorCode::Conflict => remaining.push((id, error)),
                 Err(error) => return Err(error),
             }
         }
-        Ok(forgotten)
+        Ok((forgotten, remaining))
     }
 }

@@ -1,9 +1,13 @@
 //! Which memory a file is.
 
-use loci_core::{Change, ContentHash, FileProblemKind, FileRead, MemoryId, NoteFile};
+use loci_core::{Change, ContentHash, FileProblemKind, FileRead, MemoryId, NoteContent, NoteFile};
 
 use super::index::new_id;
 use super::look::Look;
+
+/// Bytes of text from which on two files with the same content are one that moved: shorter ones are empty, or what
+/// a template begins with.
+const TELLING_BYTES_MIN: usize = 16;
 
 /// Which memory a file is, and how that was told.
 #[derive(Debug)]
@@ -26,15 +30,17 @@ impl Identity {
 }
 
 impl Look<'_> {
-    /// Which memory a file is that says this `uid` and has this content: that of its `uid`, unless another file
-    /// which is there says the same; else the one that it was, or that a file of the same content was which is
+    /// Which memory a file with this content is: that of the `uid` which it says, unless another file which is
+    /// there says the same; else the one that it was, or that a file of the same content was which has just
     /// gone; else a new one.
-    pub(super) fn identify(&mut self, path: &str, said: Option<MemoryId>, hash: ContentHash) -> Identity {
+    pub(super) fn identify(&mut self, path: &str, content: &NoteContent, hash: ContentHash) -> Identity {
         let own = self.row(path).and_then(|row| row.memory.clone());
+        let said = content.note.id.clone().filter(|id| MemoryId::parse("uid", id.as_str()).is_ok());
         let Some(uid) = said else {
+            let is_telling = content.note.body.trim().len() >= TELLING_BYTES_MIN;
             return match own {
                 Some(own) => Identity::new(own, false),
-                None => match self.gone_with(path, hash) {
+                None => match self.gone_with(path, hash).filter(|_| is_telling) {
                     Some((other, id)) => self.moved(&other, Identity::new(id, false)),
                     None => Identity::new(new_id(), false),
                 },

@@ -119,8 +119,8 @@ pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Me
     let was_forgotten_at = known.and_then(|known| known.forgotten_at);
     let forgotten_at = if row.problem.as_ref().is_some_and(|problem| problem.kind == FileProblemKind::BrokenFrontmatter)
     {
-        // A slip of the pen brings back nothing that was forgotten.
-        was_forgotten_at
+        // A slip of the pen brings back nothing that was forgotten, and what was may have been away meanwhile.
+        was_forgotten_at.or(note.is_deleted.then_some(modified))
     } else {
         let since = || past(note.deleted_at).or(was_forgotten_at).unwrap_or(modified);
         note.is_deleted.then(since)
@@ -197,6 +197,9 @@ fn tags(content: &NoteContent) -> Vec<String> {
 impl Engine {
     /// The memories with these ids, whatever became of them.
     fn known(&self, ids: &[MemoryId]) -> Result<HashMap<MemoryId, Memory>> {
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
         let memories = self.store.get_all(&everything(), ids)?;
         Ok(memories.into_iter().map(|memory| (memory.id.clone(), memory)).collect())
     }

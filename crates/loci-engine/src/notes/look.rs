@@ -9,7 +9,7 @@ use loci_core::{
 
 use super::identity::Identity;
 use super::index::duplicate_uid;
-use super::names::Names;
+use super::names::{Names, name_key};
 use super::{Notes, Reading, everything, row_at};
 use crate::{Engine, Reconciled};
 
@@ -21,6 +21,8 @@ const INDEX_BATCH_BYTES: u64 = 8 << 20;
 const LINK_BATCH_MAX: usize = 64;
 /// Seconds that a file which is gone is remembered (400 days).
 const MISSING_SECONDS: i64 = 400 * 86_400;
+/// Seconds after which a file elsewhere with what was in it is another one: nothing but the text is the same.
+const MOVED_SECONDS: i64 = 600;
 
 /// What is known of the files, what is there, and what was found out so far.
 pub(super) struct Look<'a> {
@@ -34,7 +36,7 @@ pub(super) struct Look<'a> {
     pub(super) after: BTreeMap<String, Option<NoteFile>>,
     /// The files that have the memories.
     pub(super) holders: HashMap<MemoryId, String>,
-    /// Files that are not there, by what was in them.
+    /// Files that have just gone, by what was in them.
     pub(super) gone: HashMap<ContentHash, Vec<String>>,
     /// The memories of notes that are found.
     found: HashSet<MemoryId>,
@@ -50,6 +52,8 @@ pub(super) struct Look<'a> {
     /// Files whose rows are stored as if they had to be read again. When links are as they should be, the rows
     /// are, too; until then, the next look would take up the links where this one ended.
     unlinked: BTreeSet<String>,
+    /// Files that the look before this one has linked, but which have to be read again.
+    linked: HashMap<String, (MemoryId, ContentHash)>,
     new_problems: BTreeMap<FileProblemKind, usize>,
     report: Reconciled,
 }
@@ -87,6 +91,7 @@ impl Engine {
             bytes: 0,
             relinked: BTreeSet::new(),
             unlinked: BTreeSet::new(),
+            linked: std::mem::take(&mut notes.state().linked),
             new_problems: BTreeMap::new(),
             report: Reconciled::default(),
         };
@@ -96,6 +101,7 @@ impl Engine {
         look.relink()?;
         look.remove(gone)?;
         self.commit_notes(identity.map(|identity| Change::PutNoteFolder { identity }).into_iter().collect())?;
+        notes.state().linked = look.linked_unsettled();
         look.log();
         Ok(look.report)
     }
@@ -137,7 +143,8 @@ impl Look<'_> {
         for row in &self.before {
             let Some(id) = &row.memory else { continue };
             self.holders.insert(id.clone(), row.path.clone());
-            if !row.says_id && !self.is_there(&row.path) && !self.is_hidden(&row.path) {
+            let is_recent = row.missing_since.is_none_or(|since| since.plus_seconds(MOVED_SECONDS) >= self.now);
+            if is_recent && !row.says_id && !self.is_there(&row.path) && !self.is_hidden(&row.path) {
                 self.gone.entry(row.hash).or_default().push(row.path.clone());
             }
         }
@@ -210,8 +217,7 @@ impl Look<'_> {
             self.add(Reading { left: own, ..Reading::of(blank) });
             return;
         };
-        let said = content.note.id.clone().filter(|id| MemoryId::parse("uid", id.as_str()).is_ok());
-        let Identity { id, says_id, is_duplicate, is_moved, others } = self.identify(&path, said, hash);
+        let Identity { id, says_id, is_duplicate, is_moved, others } = self.identify(&path, &content, hash);
         let left = own.filter(|own| *own != id);
         if let Some(left) = &left {
             self.holders.remove(left);
@@ -304,8 +310,10 @@ impl Look<'_> {
 
     /// The note that the name of this file meant before: when links were last brought up to it.
     fn name_before(&self, path: &str) -> Option<&MemoryId> {
-        let row = row_at(&self.before, path).filter(|row| row.missing_since.is_none() && row.is_settled);
-        row?.memory.as_ref()
+        let row = row_at(&self.before, path).filter(|row| row.missing_since.is_none())?;
+        let id = row.memory.as_ref()?;
+        let is_linked = || self.linked.get(path).is_some_and(|(linked, hash)| linked == id && *hash == row.hash);
+        (row.is_settled || is_linked()).then_some(id)
     }
 
     /// The note that it means now.
@@ -316,7 +324,7 @@ impl Look<'_> {
     /// Brings the links of notes up to the names that there are now.
     fn relink(&mut self) -> Result<()> {
         let is_renamed = self.after.keys().any(|path| self.name_before(path) != self.name_after(path));
-        let links = if is_renamed || !self.relinked.is_empty() { self.links() } else { Vec::new() };
+        let links = if is_renamed || !self.relinked.is_empty() { self.links(is_renamed) } else { Vec::new() };
         for part in links.chunks(LINK_BATCH_MAX) {
             self.engine.link_notes(part)?;
         }
@@ -328,26 +336,37 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Notes whose links may mean other notes than what is stored, with those that they mean.
-    fn links(&self) -> Vec<(MemoryId, Vec<MemoryId>)> {
+    /// The files that are only to be read again, now that all links are as they should be.
+    fn linked_unsettled(&self) -> HashMap<String, (MemoryId, ContentHash)> {
+        let unsettled = self.after.values().flatten().filter(|row| !row.is_settled && row.missing_since.is_none());
+        unsettled.filter_map(|row| Some((row.path.clone(), (row.memory.clone()?, row.hash)))).collect()
+    }
+
+    /// Notes whose links may mean other notes than what is stored, with those that they mean. If no name is that
+    /// of another note than before, only notes whose own links are others come into question.
+    fn links(&self, is_renamed: bool) -> Vec<(MemoryId, Vec<MemoryId>)> {
         let mut paths: Vec<&str> = self.before.iter().map(|row| row.path.as_str()).collect();
         paths.extend(self.after.keys().map(String::as_str));
         paths.sort_unstable();
         paths.dedup();
+        let keys: Vec<String> = paths.iter().map(|path| name_key(path)).collect();
         let mut names = Names::default();
-        for path in &paths {
+        for (path, key) in paths.iter().zip(&keys) {
             let (before, after) = (self.name_before(path), self.name_after(path));
             if before.is_some() || after.is_some() {
-                names.add(path, before, after);
+                names.add(key, before, after);
             }
         }
         let mut links = Vec::new();
-        for path in paths {
+        for (path, key) in paths.into_iter().zip(&keys) {
             let Some(row) = self.row(path) else { continue };
             let Some(id) = self.name_after(path) else { continue };
             let (mut is_changed, mut targets) = (self.relinked.contains(path), Vec::new());
+            if !is_changed && !is_renamed {
+                continue;
+            }
             for link in &row.links {
-                let (before, after) = names.meaning(path, link);
+                let (before, after) = names.meaning(key, link);
                 is_changed |= before != after;
                 targets.extend(after.filter(|target| *target != id && !targets.contains(*target)).cloned());
             }

@@ -1,72 +1,86 @@
 //! Which note a link means.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::hash::Hash;
+use std::iter;
 
 use loci_core::MemoryId;
 use unicode_normalization::UnicodeNormalization;
 
 /// The notes by their names, as they were before a reconciliation and as they are after it. Upper and lower
-/// case and the forms of Unicode make no difference.
+/// case and the forms of Unicode make no difference. Each link costs a few look-ups, however many notes there are.
 #[derive(Default)]
 pub(super) struct Names<'a> {
-    notes: Vec<Name<'a>>,
-    by_path: HashMap<String, Vec<usize>>,
-    by_stem: HashMap<String, Vec<usize>>,
+    /// By their paths.
+    paths: HashMap<&'a str, Meaning<'a>>,
+    /// By the last parts of their paths, however many.
+    ends: HashMap<&'a str, Meaning<'a>>,
+    /// By the words of their stems.
+    words: HashMap<String, Meaning<'a>>,
+    #[cfg(test)]
+    look_ups: std::cell::Cell<usize>,
 }
 
-/// A path, and which note it was and is.
-struct Name<'a> {
-    key: String,
-    before: Option<&'a MemoryId>,
-    after: Option<&'a MemoryId>,
-}
-
-/// What a link means: before, and after.
+/// What a name means: before, and after. Of several notes it is the first one.
 pub(super) type Meaning<'a> = (Option<&'a MemoryId>, Option<&'a MemoryId>);
 
 impl<'a> Names<'a> {
-    /// Adds a file. They come in the order of paths.
-    pub(super) fn add(&mut self, path: &str, before: Option<&'a MemoryId>, after: Option<&'a MemoryId>) {
-        let (key, number) = (key(path), self.notes.len());
-        self.by_stem.entry(stem(&key).to_owned()).or_default().push(number);
-        self.by_path.entry(key.clone()).or_default().push(number);
-        self.notes.push(Name { key, before, after });
+    /// Adds a file by its [key](name_key). They come in the order of paths.
+    pub(super) fn add(&mut self, key: &'a str, before: Option<&'a MemoryId>, after: Option<&'a MemoryId>) {
+        let add = |meaning: &mut Meaning<'a>| *meaning = (meaning.0.or(before), meaning.1.or(after));
+        add(self.paths.entry(key).or_default());
+        for start in iter::once(0).chain(key.match_indices('/').map(|(slash, _)| slash + 1)) {
+            add(self.ends.entry(&key[start..]).or_default());
+        }
+        let words = words(key.rsplit_once('/').map_or(key, |(_, stem)| stem));
+        if !words.is_empty() {
+            add(self.words.entry(words).or_default());
+        }
     }
 
-    /// The note that a link in the file `from` means: the one with this path, be it from the top or from the
-    /// folder of the file, or else the first one whose path ends so.
+    /// The note that a link means in the file with the key `from`: the one with this path, be it from the top or
+    /// from the folder of the file, or else the first one whose path ends so, or else the first one whose
+    /// file has these words for its name, as one that was made of the title has.
     pub(super) fn meaning(&self, from: &str, link: &str) -> Meaning<'a> {
-        let link = key(link.trim());
-        let folder = key(from.rsplit_once('/').map_or("", |(folder, _)| folder));
+        let link = name_key(link.trim());
+        let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
         let is_relative = link.starts_with("./") || link.starts_with("../");
         let whole = joined("", &link).filter(|_| !is_relative);
-        let paths = [whole.clone(), joined(&folder, &link)];
-        let by_path = |path: &Option<String>| self.by_path.get(path.as_ref()?);
-        let mut candidates: Vec<&[usize]> = paths.iter().filter_map(by_path).map(Vec::as_slice).collect();
-        if let Some(numbers) = whole.as_deref().and_then(|whole| self.by_stem.get(stem(whole))) {
-            candidates.push(numbers);
-        }
-        let end = whole.filter(|whole| whole.contains('/')).map(|whole| format!("/{whole}"));
-        let first = |meant: fn(&Name<'a>) -> Option<&'a MemoryId>| {
-            let mut notes = candidates.iter().copied().flatten().map(|number| &self.notes[*number]);
-            notes.find_map(|note| {
-                let is_named = paths.iter().flatten().any(|path| *path == note.key)
-                    || end.as_ref().is_none_or(|end| note.key.ends_with(end.as_str()));
-                meant(note).filter(|_| is_named)
-            })
-        };
-        (first(|note| note.before), first(|note| note.after))
+        let near = joined(folder, &link);
+        let words = whole.is_some().then(|| words(&link));
+        let found = [
+            self.find(&self.paths, whole.as_deref()),
+            self.find(&self.paths, near.as_deref()),
+            self.find(&self.ends, whole.as_deref()),
+            self.find(&self.words, words.as_deref()),
+        ];
+        let first = |meant: fn(&Meaning<'a>) -> Option<&'a MemoryId>| found.iter().flatten().find_map(meant);
+        (first(|meaning| meaning.0), first(|meaning| meaning.1))
+    }
+
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "tests count the look-ups"))]
+    fn find<K: Borrow<str> + Eq + Hash>(
+        &self,
+        names: &HashMap<K, Meaning<'a>>,
+        name: Option<&str>,
+    ) -> Option<Meaning<'a>> {
+        #[cfg(test)]
+        self.look_ups.set(self.look_ups.get() + 1);
+        names.get(name?).copied()
     }
 }
 
-/// What names are compared by: without the ending of notes.
-fn key(path: &str) -> String {
+/// What the names of files are compared by: without the ending of notes.
+pub(super) fn name_key(path: &str) -> String {
     let key: String = path.nfc().flat_map(char::to_lowercase).collect();
     key.strip_suffix(".md").map(str::to_owned).unwrap_or(key)
 }
 
-fn stem(key: &str) -> &str {
-    key.rsplit_once('/').map_or(key, |(_, stem)| stem)
+/// The letters and digits of a key, with one hyphen in the place of whatever is between them.
+fn words(key: &str) -> String {
+    let words = key.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
 }
 
 /// A path from a folder on; none if it leads out of the top.
@@ -92,12 +106,23 @@ mod tests {
 
     #[test]
     fn links_mean_the_nearest_note() {
-        let paths =
-            ["Ideas.md", "a/Bees.md", "a/b/Deep.md", "a/index.MD", "b/Cafe\u{301}.md", "b/bees.md", "b/ideas.md"];
-        let ids = paths.map(MemoryId::new);
+        let paths = [
+            "Ideas.md",
+            "a/Bees.md",
+            "a/b/Deep.md",
+            "a/index.MD",
+            "b/Cafe\u{301}.md",
+            "b/bees.md",
+            "b/ideas.md",
+            "c/on-bees.md",
+            "d/tcp-ip-notes.md",
+            "e.md/near.md",
+            "e.md/x.md",
+        ];
+        let (ids, keys) = (paths.map(MemoryId::new), paths.map(name_key));
         let mut names = Names::default();
-        for (path, id) in paths.iter().zip(&ids) {
-            names.add(path, None, Some(id));
+        for (key, id) in keys.iter().zip(&ids) {
+            names.add(key, None, Some(id));
         }
         let rows = [
             ("x.md", "ideas", Some("Ideas.md")),
@@ -116,10 +141,38 @@ mod tests {
             ("x.md", "", None),
             ("x.md", "/", None),
             ("x.md", "nothing", None),
+            ("x.md", "On bees", Some("c/on-bees.md")),
+            ("x.md", " \u{ab}On\u{bb} Bees! ", Some("c/on-bees.md")),
+            ("x.md", "TCP/IP notes", Some("d/tcp-ip-notes.md")),
+            ("x.md", "c/On bees", None),
+            ("x.md", "../On bees", None),
+            ("x.md", "onbees", None),
+            ("x.md", "\u{1f41d}", None),
+            ("e.md/x.md", "./near", Some("e.md/near.md")),
         ];
         for (from, link, expected) in rows {
-            let (before, after) = names.meaning(from, link);
+            let (before, after) = names.meaning(&name_key(from), link);
             assert_eq!((before, after.map(MemoryId::as_str)), (None, expected), "{link} in {from}");
         }
+    }
+
+    /// However many files have the same name, a link to one of them is found at once.
+    #[test]
+    fn a_link_costs_as_much_among_many_notes_of_one_name() {
+        const FOLDERS: usize = 3_000;
+        let keys: Vec<String> = (0..FOLDERS).map(|number| format!("all/topic{number}/docs/index")).collect();
+        let ids: Vec<MemoryId> = keys.iter().map(MemoryId::new).collect();
+        let mut names = Names::default();
+        for (key, id) in keys.iter().zip(&ids) {
+            names.add(key, None, Some(id));
+        }
+        for (number, id) in ids.iter().enumerate() {
+            assert_eq!(names.meaning("x", &format!("topic{number}/docs/Index.md")), (None, Some(id)));
+            assert_eq!(names.meaning("x", "Index"), (None, Some(&ids[0])));
+            assert_eq!(names.meaning("x", "docs/index"), (None, Some(&ids[0])));
+            assert_eq!(names.meaning("x", "nowhere/index"), (None, None));
+        }
+        assert!(names.look_ups.get() <= 4 * 4 * FOLDERS, "{}", names.look_ups.get());
+        assert!(names.ends.len() <= 4 * FOLDERS);
     }
 }

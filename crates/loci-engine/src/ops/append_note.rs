@@ -18,19 +18,29 @@ pub struct AppendNote<'a> {
     pub body: String,
     /// Labels; repeated ones count once.
     pub tags: Vec<String>,
-    /// The caller's key, if it has one, and how an answer to it is written down.
+    /// The caller's key, if it has one.
     pub keyed: Option<KeyedNote<'a>>,
 }
 
-/// A key, and how the answer that is kept under it is written down.
-pub type KeyedNote<'a> = (Keyed<'a>, &'a dyn Fn(&Memory) -> String);
+/// A caller's key for a note. Requests under it are the same if the same would be written.
+#[derive(Clone, Copy)]
+pub struct KeyedNote<'a> {
+    /// As [`Keyed::operation`].
+    pub operation: &'a str,
+    /// As [`Keyed::key`].
+    pub key: &'a str,
+    /// How the answer that is kept under the key is written down.
+    pub answer: &'a dyn Fn(&Memory) -> String,
+}
 
 /// What came of it: durable when this exists.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Appended {
-    /// It was written, and is found. If the index cannot be written now, it is found as soon as a reconciliation
-    /// has come to it, which the embedding then says as what it waits for.
+    /// It was written, and is found.
     New(Box<Memory>, Embedding),
+    /// It was written, and is found as soon as a reconciliation has come to it: the index cannot be written now,
+    /// for this reason.
+    Unindexed(Box<Memory>, String),
     /// It was written before, under the same key: the answer of then.
     Before(String),
 }
@@ -56,7 +66,10 @@ impl Engine {
         check::tags("tags", &tags)?;
         let mut note = Note { title: Some(title), body: note_body(&body), tags: bare(&tags)?, ..Note::default() };
         let notes = self.notes.as_ref().ok_or_else(no_folder)?;
-        let kept = || keyed.as_ref().map_or(Ok(None), |(keyed, _)| self.kept(caller, keyed));
+        let request = request_of(&note);
+        let answer = keyed.map(|keyed| keyed.answer);
+        let keyed = keyed.map(|KeyedNote { operation, key, .. }| Keyed { operation, key, request: &request });
+        let kept = || keyed.as_ref().map_or(Ok(None), |keyed| self.kept(caller, keyed));
         if let Some(answer) = kept()? {
             return Ok(Appended::Before(answer));
         }
@@ -71,31 +84,34 @@ impl Engine {
         let is_other_folder = self.is_other_folder(notes)?;
         let now = self.note_time();
         (note.created_at, note.updated_at) = (Some(now), Some(now));
-        let (path, read) = self.create_note(notes, caller, note, keyed.as_ref().map(|(keyed, _)| keyed))?;
+        let (path, read) = self.create_note(notes, caller, note, keyed.as_ref())?;
         let mut changes = Vec::new();
         if is_other_folder {
             let identity = notes.folder.identity().ok().flatten();
             changes.extend(identity.map(|identity| Change::PutNoteFolder { identity }));
         }
         let written = Written::of(notes, path, read, changes)?;
-        let (note, failure) = self.index_written(caller, since, &written, &embedded, keyed.as_ref());
-        let embedding = failure.map_or(embedding, |error| {
-            tracing::warn!(%error, "a note is written and not indexed yet");
-            notes.bell.ring();
-            let reason = format!("the index cannot be written now, so that searches find the note later: {error}");
-            Embedding::Pending(reason)
-        });
-        Ok(Appended::New(Box::new(note), embedding))
+        let keep = |note: &Memory| Some(self.keep(caller, keyed.as_ref()?, answer?(note)));
+        let (note, failure) = self.index_written(caller, since, &written, &embedded, keep);
+        let note = Box::new(note);
+        Ok(match failure {
+            None => Appended::New(note, embedding),
+            Some(error) => {
+                tracing::warn!(%error, "a note is written and not indexed yet");
+                notes.bell.ring();
+                Appended::Unindexed(note, error.message)
+            }
+        })
     }
 
-    /// Puts a note that was just written into the index, or says why that has to wait.
+    /// Puts a note that was just written into the index, with what `keep` makes of it, or says why that has to wait.
     fn index_written(
         &self,
         caller: &Caller,
         since: u64,
         written: &Written<'_>,
         embedded: &Embedded,
-        keyed: Option<&KeyedNote<'_>>,
+        keep: impl Fn(&Memory) -> Option<Change>,
     ) -> (Memory, Option<Error>) {
         let Written { notes, id, row, content, changes } = written;
         let attempt = |is_named: bool| {
@@ -110,7 +126,7 @@ impl Engine {
                     caller.origin.clone_into(&mut note.origin);
                 }
                 changes.extend(not_wiped(&note, since));
-                changes.extend(keyed.map(|(keyed, answer)| self.keep(caller, keyed, answer(&note))));
+                changes.extend(keep(&note));
             }
             changes.push(Change::PutNoteFile(Box::new(row.clone())));
             let put = known.and_then(|known| self.put_note(note.clone(), known.as_ref(), embedded));
@@ -120,11 +136,23 @@ impl Engine {
             });
             (note, committed.err())
         };
-        match attempt(true) {
-            // The caller's data was wiped meanwhile: the note stays, without its name.
-            (_, Some(error)) if error.code == ErrorCode::Conflict => attempt(false),
-            outcome => outcome,
+        let is_conflict = |failure: &Option<Error>| failure.as_ref().is_some_and(|it| it.code == ErrorCode::Conflict);
+        let (mut note, mut failure) = attempt(true);
+        if is_conflict(&failure) {
+            // Somebody may have changed it meanwhile.
+            (note, failure) = attempt(true);
         }
+        if is_conflict(&failure) && self.is_wiped(&note, since) {
+            // The note stays, without the name.
+            (note, failure) = attempt(false);
+        }
+        (note, failure)
+    }
+
+    /// Whether the data of the writer of a note was wiped since then.
+    fn is_wiped(&self, note: &Memory, since: u64) -> bool {
+        let relied_on = self.commit_notes(not_wiped(note, since).into_iter().collect());
+        relied_on.is_err_and(|error| error.code == ErrorCode::Conflict)
     }
 
     /// Whether the folder is another one than the noted one.
@@ -138,9 +166,11 @@ impl Engine {
             return Ok(false);
         }
         let away = notes.away(&self.store.note_files(&space)?, &notes.folder.scan()?, noted.as_ref());
-        away.map_or(Ok(true), |why| {
-            let advice = "nothing was written; if its notes are gone for good: `loci vault reconcile --accept-missing`";
-            Err(Error::unavailable(format!("{why}; {advice}")))
+        // Where it should be is no business of a caller.
+        away.map_or(Ok(true), |_| {
+            let message = "the folder of notes is away; nothing was written; if its notes are gone for good: `loci \
+                           vault reconcile --accept-missing`";
+            Err(Error::unavailable(message))
         })
     }
 
@@ -153,7 +183,7 @@ impl Engine {
         keyed: Option<&Keyed<'_>>,
     ) -> Result<(String, FileRead)> {
         note.id = Some(self.note_id(caller, keyed));
-        match notes.folder.create(&note)? {
+        match notes.folder.create(&note, keyed.is_some())? {
             Created::New(path, read) => Ok((path, read)),
             Created::Before(path, read) => {
                 let says = |note: &Note| (note.title.clone(), note.body.clone(), note.tags.clone());
@@ -169,7 +199,7 @@ impl Engine {
                     return Err(Error::new(ErrorCode::Conflict, message));
                 }
                 note.id = Some(self.note_id(caller, None));
-                match notes.folder.create(&note)? {
+                match notes.folder.create(&note, false)? {
                     Created::New(path, read) | Created::Before(path, read) => Ok((path, read)),
                 }
             }
@@ -234,6 +264,16 @@ impl<'a> Written<'a> {
         };
         Ok(Written { notes, id, row, content, changes })
     }
+}
+
+/// What is asked to be written, for comparison.
+fn request_of(note: &Note) -> String {
+    let mut request = String::new();
+    for part in note.title.iter().chain([&note.body]).chain(&note.tags) {
+        // The length tells where a part ends.
+        request.push_str(&format!("{}:{part}", part.len()));
+    }
+    request
 }
 
 /// The tags as frontmatter has them, each once.

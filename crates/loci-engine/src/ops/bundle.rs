@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX, REPLY_CONTENT_BYTES_MAX};
-use loci_core::{Caller, CollectionFilter, Error, Memory, MemoryId, Result, TokenCounter};
+use loci_core::{Caller, CollectionFilter, Delivery, Error, Filter, Memory, MemoryId, Result, TokenCounter};
 
 use crate::{Engine, Hit, Phase, Recall, check, shown_title};
 
@@ -73,7 +73,8 @@ struct Part {
 impl Engine {
     /// The memories that every session should begin with, oldest first, then those that matter most in the phases,
     /// best first: as many as fit, none cut, the lesser ones left out first, and so is one that alone is too
-    /// large. What no reply could carry does not fit, whatever the budget.
+    /// large. What no reply could carry does not fit, whatever the budget. What is filed in a collection, no note,
+    /// and meant for every session there, is ranked like any other.
     ///
     /// The score in a phase is the relevance `r` to its query, or `r + (1 - r) / 4` for a memory with one of its
     /// tags, in any case; a memory counts in the phase where its score is highest. Of each phase the 50 most
@@ -84,7 +85,7 @@ impl Engine {
     pub fn bundle(&self, caller: &Caller, request: &BundleRequest<'_>) -> Result<Bundle> {
         let names = distinct_names(request.phases)?;
         let budget = request.budget_tokens.clamp(1, BUNDLE_TOKENS_MAX);
-        let always = self.bootstrap_memories(caller, CollectionFilter::Any)?;
+        let always = self.always_loaded(caller)?;
         let (ranked, degraded) = self.ranked_in_phases(caller, &names, &always)?;
 
         let sections: Vec<&str> = std::iter::once(ALWAYS).chain(names).collect();
@@ -116,6 +117,24 @@ impl Engine {
             included,
             degraded,
         })
+    }
+
+    /// Whether the caller may read all of these memories as a bundle would show them: none is gone or forgotten.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn may_be_bundled(&self, caller: &Caller, ids: &[MemoryId]) -> Result<bool> {
+        Ok(self.store.get_all(&self.filter(caller, CollectionFilter::Any), ids)?.len() == ids.len())
+    }
+
+    /// What every bundle begins with, oldest first.
+    fn always_loaded(&self, caller: &Caller) -> Result<Vec<Memory>> {
+        let mut memories = self.bootstrap_memories(caller, CollectionFilter::Any)?;
+        let filed = self.filter(caller, CollectionFilter::AnyNamed);
+        let filed = Filter { delivery: Some(Delivery::Bootstrap), ..filed };
+        let notes: HashSet<MemoryId> = self.store.notes_among(&filed, usize::MAX)?.into_iter().collect();
+        memories.retain(|memory| memory.place.collection.is_none() || notes.contains(&memory.id));
+        Ok(memories)
     }
 
     /// What matters in the phases besides those memories, best first, ties by id. The first phase has the section 1.

@@ -1,7 +1,8 @@
 //! Removing what one has filed in a place.
 
 use loci_core::{
-    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Filter, MemoryId, OwnerFilter, Result, Scope, Tier,
+    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, Result, Scope,
+    Tier,
 };
 
 use crate::Engine;
@@ -13,12 +14,12 @@ const PASSES_MAX: usize = 100;
 
 impl Engine {
     /// Removes for good the caller's own memories in these collections that came in through the tool set
-    /// which it calls through, those that are kept apart too, but for what is written meanwhile; returns how
-    /// many. Notes are [forgotten](Engine::forget_softly), and their files stay. Durable when it returns.
+    /// which it calls through, those that are kept apart or forgotten, too, but for what is written meanwhile;
+    /// returns how many. Not for the tool set of the notes, whose files it does not know. Durable when it returns.
     ///
     /// # Errors
-    /// `forbidden` without the scope `write`; `conflict` if they keep changing meanwhile, `unavailable` if the store cannot be written: what was
-    /// removed until then stays removed.
+    /// `forbidden` without the scope `write`; `conflict` if they keep changing meanwhile, `unavailable` if the
+    /// store cannot be written: what was removed until then stays removed.
     pub fn clear(&self, caller: &Caller, collections: CollectionFilter) -> Result<usize> {
         if !caller.principal.scopes.allow(Scope::Write) {
             return Err(Error::new(ErrorCode::Forbidden, "deleting needs a token with the scope `write`"));
@@ -27,9 +28,10 @@ impl Engine {
             owner: OwnerFilter::of(caller.principal.subject.as_deref()),
             origin: Some(caller.origin.to_owned()),
             tiers: vec![Tier::LongTerm, Tier::Apart],
+            forgotten: Forgotten::Show,
             ..self.filter(caller, collections)
         };
-        let mut removed = self.forget_notes(caller, &filter, None)?;
+        let mut removed = 0;
         for _ in 1..PASSES_MAX {
             let (passed, conflict) = self.clear_once(caller, &filter)?;
             removed += passed;

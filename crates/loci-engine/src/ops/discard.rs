@@ -1,11 +1,15 @@
 //! Deleting one's own memories so that they can still be brought back by hand for a while.
 
-use loci_core::{Caller, CollectionFilter, Error, ErrorCode, Filter, MemoryId, OwnerFilter, Result, Tier, Timestamp};
+use loci_core::{
+    Caller, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, Result, Tier, Timestamp,
+};
 
 use crate::{Engine, check};
 
 /// Memories that one transaction deletes, so that another caller's write never waits long.
 const DISCARD_BATCH_MAX: usize = 256;
+/// Ids of notes that a message names.
+const NAMED_MAX: usize = 20;
 
 /// Which of the caller's memories. All conditions hold together.
 #[derive(Debug, Clone, Default)]
@@ -21,17 +25,20 @@ pub struct Discard {
 }
 
 impl Engine {
-    /// Softly deletes memories that belong to the caller, messages and what is kept for good, but for what
-    /// is kept apart; returns how many. Notes are [forgotten](Engine::forget_softly), and their files stay. Whoever merely claims a name has what came in through the same tool
-    /// set. With a message goes the long-term memory that was made from it while that awaits enrichment.
+    /// Softly deletes memories that belong to the caller, messages, what is kept for good and what was forgotten,
+    /// but for what is kept apart; returns how many. Notes are [forgotten](Engine::forget_softly), and their files
+    /// stay: one that cannot be changed is told of when all else is deleted. Whoever merely claims a name has what
+    /// came in through the same tool set. With a message goes the long-term memory that was made from it while that
+    /// awaits enrichment.
     ///
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope
     /// `write` or to an anonymous caller; `unavailable` if the store cannot be written: what was
-    /// deleted until then stays deleted; for notes as for `forget_softly`.
+    /// deleted until then stays deleted; `conflict`, with their ids, for notes that remain; else for notes as for
+    /// `forget_softly`.
     pub fn discard(&self, caller: &Caller, which: &Discard) -> Result<usize> {
         let filter = self.discarded(caller, which)?;
-        let mut discarded = self.forget_notes(caller, &filter, which.id.as_ref())?;
+        let (mut discarded, remaining) = self.forget_notes(caller, &filter, which.id.as_ref())?;
         loop {
             let deleted = self.store.soft_delete(&filter, which.id.as_ref(), self.now(), DISCARD_BATCH_MAX)?;
             discarded += deleted;
@@ -39,7 +46,7 @@ impl Engine {
                 break;
             }
         }
-        Ok(discarded)
+        if remaining.is_empty() { Ok(discarded) } else { Err(notes_remain(discarded, &remaining)) }
     }
 
     /// How many memories [`discard`](Engine::discard) would delete.
@@ -49,9 +56,16 @@ impl Engine {
     pub fn count_discarded(&self, caller: &Caller, which: &Discard) -> Result<usize> {
         let filter = self.discarded(caller, which)?;
         if let Some(id) = &which.id {
-            return Ok(self.store.get_all(&filter, std::slice::from_ref(id))?.len());
+            let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop();
+            let Some(memory) = found else { return Ok(0) };
+            let stays = memory.forgotten_at.is_some() && self.is_note(&caller.space, id)?;
+            return Ok(usize::from(!stays));
         }
-        Ok(self.store.tally(&filter)?.iter().map(|tally| tally.memories as usize).sum())
+        let all: usize = self.store.tally(&filter)?.iter().map(|tally| tally.memories as usize).sum();
+        let notes = self.store.notes_among(&filter, usize::MAX)?.len();
+        let active = Filter { forgotten: Forgotten::Hide, ..filter };
+        let forgotten_notes = notes.saturating_sub(self.store.notes_among(&active, usize::MAX)?.len());
+        Ok(all.saturating_sub(forgotten_notes))
     }
 
     /// What passes of the caller's memories.
@@ -70,7 +84,20 @@ impl Engine {
             tags: tags.clone(),
             created_from: *created_from,
             created_until: *created_until,
+            forgotten: Forgotten::Show,
             ..self.filter(caller, CollectionFilter::Any)
         })
     }
+}
+
+/// That notes could not be forgotten, while what else there was is deleted.
+fn notes_remain(discarded: usize, remaining: &[(MemoryId, Error)]) -> Error {
+    let named: Vec<&str> = remaining.iter().take(NAMED_MAX).map(|(id, _)| id.as_str()).collect();
+    let others = match remaining.len() - named.len() {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    let reason = remaining.first().map_or("", |(_, error)| &error.message);
+    let message = format!("deleted: {discarded}; not deleted, the notes {}{others}: {reason}", named.join(", "));
+    Error::new(ErrorCode::Conflict, message)
 }

@@ -16,29 +16,54 @@ pub struct Keyed<'a> {
     pub request: &'a str,
 }
 
+/// What work under a key came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// What is answered.
+    pub text: String,
+    /// Whether it is the answer to the next such call, too: not while it lacks what there may be by then.
+    pub is_kept: bool,
+}
+
 impl Engine {
     /// Answers what was answered before to the same request under the key, or does the work and keeps its
-    /// answer. Of several at once, one answer is kept, and all get that.
+    /// answer, if it is to be kept. Of several at once, one answer is kept, and all get that.
+    ///
+    /// `holds` says whether the caller may still be told what was answered before: the answer may have been given
+    /// through a token with other rights, and what it says may have been deleted since. If not, the work is done
+    /// anew and its answer returned; what was kept stays.
     ///
     /// # Errors
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another request, or if
-    /// the caller's data was wiped meanwhile; those of the work, after which nothing is kept; `unavailable` if
-    /// the store cannot be read or written.
-    pub fn once(&self, caller: &Caller, keyed: Keyed<'_>, work: impl FnOnce() -> Result<String>) -> Result<String> {
+    /// the caller's data was wiped meanwhile; those of `holds` and of the work, after which nothing is kept;
+    /// `unavailable` if the store cannot be read or written.
+    pub fn once(
+        &self,
+        caller: &Caller,
+        keyed: Keyed<'_>,
+        holds: impl Fn(&str) -> Result<bool>,
+        work: impl FnOnce() -> Result<Answer>,
+    ) -> Result<String> {
         let since = self.store.version()?;
         let owner = &caller.principal.subject;
         // Of the calls in this process one does the work.
         let _exclusive = self.key_locks.lock(&(&caller.space, owner, keyed.operation, keyed.key));
         if let Some(answer) = self.kept(caller, &keyed)? {
-            return Ok(answer);
+            return if holds(&answer)? { Ok(answer) } else { Ok(work()?.text) };
         }
-        let answer = work()?;
-        let mut changes = vec![self.keep(caller, &keyed, answer.clone())];
+        let Answer { text, is_kept } = work()?;
+        if !is_kept {
+            return Ok(text);
+        }
+        let mut changes = vec![self.keep(caller, &keyed, text.clone())];
         changes.extend(owner.clone().map(|owner| Change::NotWiped { owner, origin: caller.origin.to_owned(), since }));
         match self.store.commit(Batch { space: caller.space.clone(), changes }) {
-            Ok(()) => Ok(answer),
+            Ok(()) => Ok(text),
             // Another process was faster, unless the data was wiped.
-            Err(error) if error.code == ErrorCode::Conflict => self.kept(caller, &keyed)?.ok_or(error),
+            Err(error) if error.code == ErrorCode::Conflict => {
+                let faster = self.kept(caller, &keyed)?.ok_or(error)?;
+                Ok(if holds(&faster)? { faster } else { text })
+            }
             Err(error) => Err(error),
         }
     }
@@ -53,7 +78,7 @@ impl Engine {
         let owner = caller.principal.subject.as_deref();
         let found = self.store.keyed_answer(&caller.space, owner, keyed.operation, keyed.key, self.now())?;
         match found {
-            Some(before) if before.request != request_hash(caller, keyed) => {
+            Some(before) if before.request != request_hash(keyed) => {
                 let message = "`idempotency_key` was used for another request; take a key of its own for each";
                 Err(Error::new(ErrorCode::Conflict, message))
             }
@@ -72,7 +97,7 @@ impl Engine {
             origin: caller.origin.to_owned(),
             operation: keyed.operation.to_owned(),
             key: keyed.key.to_owned(),
-            request: request_hash(caller, keyed),
+            request: request_hash(keyed),
             answer,
             created_at: now,
             expires_at: now.plus_seconds(seconds),
@@ -80,13 +105,7 @@ impl Engine {
     }
 }
 
-/// What makes two requests the same: the arguments, and what the caller may read. An answer may hold what one
-/// token of a subject may read and another one, with fewer rights, may not.
-fn request_hash(caller: &Caller, keyed: &Keyed<'_>) -> ContentHash {
-    let reader = caller.reader();
-    let rights = [reader.everything, reader.shared, reader.own_origin.is_some()].map(u8::from);
-    // The length tells where the name ends.
-    let own_origin = reader.own_origin.unwrap_or_default();
-    let hasher = Sha256::new().chain_update(rights).chain_update((own_origin.len() as u64).to_le_bytes());
-    ContentHash(hasher.chain_update(own_origin).chain_update(keyed.request).finalize().into())
+/// What makes two requests the same, whatever token or transport they come through: the arguments.
+fn request_hash(keyed: &Keyed<'_>) -> ContentHash {
+    ContentHash(Sha256::digest(keyed.request).into())
 }

@@ -68,9 +68,11 @@ fn what_every_session_needs_comes_first_and_then_what_fits_the_phases() {
         clock.advance(1);
         engine.remember(&local, request).unwrap().memory
     };
+    // What every session of one project needs is one of many here.
     let wing = Remember { collection: Some("wing".to_owned()), ..always("Speak plainly about the kettle.") };
     remember(wing);
     remember(always("Never push to main."));
+    remember(always("Be brief."));
     remember(fact("The kettle stands on the stove.\nIt is red.\n", Visibility::Common));
     remember(fact("An invoice goes into the ledger.", Visibility::Common));
     let old = remember(fact("The kettle stands on the floor.", Visibility::Common));
@@ -79,9 +81,9 @@ fn what_every_session_needs_comes_first_and_then_what_fits_the_phases() {
     let expected = "\
 # Always
 
-## Speak plainly about the kettle.
-
 ## Never push to main.
+
+## Be brief.
 
 # work
 
@@ -92,6 +94,8 @@ fn what_every_session_needs_comes_first_and_then_what_fits_the_phases() {
 The kettle stands on the stove.
 It is red.
 
+## Speak plainly about the kettle.
+
 # review
 
 ## An invoice goes into the ledger.
@@ -99,9 +103,9 @@ It is red.
     let found = bundle(&engine, &["work", "review", "work"], 4_096);
     assert_eq!(found.markdown, expected);
     assert_eq!((found.dropped, found.used_tokens), (0, EstimatedTokens.count(expected)));
-    assert_eq!(found.included.len(), 5);
+    assert_eq!(found.included.len(), 6);
     assert!(found.included[..2].iter().all(|bundled| bundled.score >= 1.0));
-    assert_eq!(found.included[4].title, "An invoice goes into the ledger.");
+    assert_eq!(found.included[5].title, "An invoice goes into the ledger.");
     assert_eq!(found.degraded, None);
 }
 

@@ -17,7 +17,7 @@ pub type Texts = BTreeMap<String, (String, i64)>;
 type Hook = Box<dyn FnOnce(&MemoryFolder) + Send>;
 
 /// Frontmatter is lines of `key: value`, moments are microseconds, tags are parted by commas. A line without a
-/// colon breaks it.
+/// colon breaks it, but for the line that forgets the note.
 pub struct MemoryFolder {
     clock: Arc<FixedClock>,
     files: Mutex<Files>,
@@ -148,7 +148,11 @@ impl MemoryFolder {
             if note.is_none() {
                 read.problem = problem(FileProblemKind::BrokenFrontmatter, "line 2 is no YAML");
             }
-            let note = note.unwrap_or_else(|| Note { body: text.trim_end_matches('\n').to_owned(), ..Note::default() });
+            let note = note.unwrap_or_else(|| Note {
+                body: text.trim_end_matches('\n').to_owned(),
+                is_deleted: text.lines().any(|line| line == "status: deleted"),
+                ..Note::default()
+            });
             let words = note.body.split_whitespace();
             let text_tags = words
                 .clone()
@@ -264,7 +268,7 @@ impl NoteFolder for MemoryFolder {
         Ok(self.read_now(path))
     }
 
-    fn create(&self, note: &Note) -> Result<Created> {
+    fn create(&self, note: &Note, may_be_there: bool) -> Result<Created> {
         let name = note.title.as_deref().unwrap().replace(' ', "-").to_lowercase();
         let bits = |id: &Option<MemoryId>| id.as_ref().map(|id| id.as_str().get(14..).unwrap_or_default().to_owned());
         for number in 1.. {
@@ -275,7 +279,7 @@ impl NoteFolder for MemoryFolder {
                 let read = self.read_now(&path).unwrap();
                 return Ok(Created::New(path, read));
             };
-            if there.content.as_ref().is_some_and(|there| bits(&there.note.id) == bits(&note.id)) {
+            if may_be_there && there.content.as_ref().is_some_and(|there| bits(&there.note.id) == bits(&note.id)) {
                 return Ok(Created::Before(path, there));
             }
         }

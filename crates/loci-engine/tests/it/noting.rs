@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use loci_core::{Clock, FileProblemKind, Forgotten, NoteStore, Reader, Store};
-use loci_engine::{AppendNote, Appended, Discard, Keyed, KeyedNote, Reconciled};
+use loci_core::{Clock, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader, Store};
+use loci_engine::{AppendNote, Appended, Discard, KeyedNote, Reconciled};
 
 use super::note_folder::{MemoryFolder, Texts};
 use super::reconciling::{Vault, engine_on, vault};
@@ -23,8 +23,8 @@ fn answer(memory: &Memory) -> String {
     memory.id.to_string()
 }
 
-fn keyed<'a>(key: &'a str, request: &'a str) -> KeyedNote<'a> {
-    (Keyed { operation: "append", key, request }, &answer)
+fn keyed(key: &str) -> KeyedNote<'_> {
+    KeyedNote { operation: "append", key, answer: &answer }
 }
 
 fn append(engine: &Engine, title: &str, body: &str) -> Memory {
@@ -36,10 +36,9 @@ fn append(engine: &Engine, title: &str, body: &str) -> Memory {
 
 /// The id under a key, and whether it is a new note.
 fn append_keyed(engine: &Engine, key: &str, title: &str, body: &str) -> Result<(String, bool)> {
-    let request = format!("{title} {body}");
-    let appended = engine.append_note(&ann(), AppendNote { keyed: Some(keyed(key, &request)), ..note(title, body) })?;
+    let appended = engine.append_note(&ann(), AppendNote { keyed: Some(keyed(key)), ..note(title, body) })?;
     Ok(match appended {
-        Appended::New(memory, _) => (answer(&memory), true),
+        Appended::New(memory, _) | Appended::Unindexed(memory, _) => (answer(&memory), true),
         Appended::Before(answer) => (answer, false),
     })
 }
@@ -92,7 +91,7 @@ fn what_is_no_note_is_refused() {
         (tagged(""), "tags.1"),
         (tagged("#"), "tags.1"),
         (tagged(&long(129)), "tags.1"),
-        (AppendNote { keyed: Some(keyed(" ", "")), ..note("t", "b") }, "idempotency_key"),
+        (AppendNote { keyed: Some(keyed(" ")), ..note("t", "b") }, "idempotency_key"),
     ];
     for (request, argument) in rows {
         let error = vault.engine.append_note(&ann(), request).unwrap_err();
@@ -112,7 +111,8 @@ fn nothing_is_written_into_a_folder_that_is_away() {
         let files = vault.folder.mount(identity, Texts::default());
         let error = vault.engine.append_note(&ann(), note("Second", "text")).unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable);
-        assert!(error.message.contains("--accept-missing"), "{}", error.message);
+        let message = error.message;
+        assert!(message.contains("--accept-missing") && !message.contains(&vault.folder.location()), "{message}");
         assert_eq!(vault.engine.forget_softly(&ann(), &first).unwrap_err().code, ErrorCode::Unavailable);
         assert!(vault.folder.paths().is_empty());
         vault.folder.mount(Some("folder"), files);
@@ -137,7 +137,7 @@ fn a_key_writes_one_note() {
     assert_eq!(vault.folder.paths(), ["one.md"]);
     // Another key, and another caller.
     assert_ne!(append_keyed(engine, "l", "One", "text").unwrap().0, id);
-    let request = AppendNote { keyed: Some(keyed("k", "One text")), ..note("One", "text") };
+    let request = AppendNote { keyed: Some(keyed("k")), ..note("One", "text") };
     let bob = Caller { origin: "vault", ..caller("bob", &WRITER) };
     assert!(matches!(engine.append_note(&bob, request), Ok(Appended::New(..))));
     assert_eq!(vault.folder.paths().len(), 3);
@@ -158,9 +158,8 @@ fn a_key_finds_the_note_of_a_process_that_ended() {
         vault.store.before(|method| {
             if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
         });
-        let request = AppendNote { keyed: Some(keyed("k", "One text")), ..note("One", "text") };
-        let Appended::New(memory, Embedding::Pending(reason)) = vault.engine.append_note(&ann(), request).unwrap()
-        else {
+        let request = AppendNote { keyed: Some(keyed("k")), ..note("One", "text") };
+        let Appended::Unindexed(memory, reason) = vault.engine.append_note(&ann(), request).unwrap() else {
             panic!("it is in its file, and nowhere else");
         };
         assert!(reason.contains("the disk is full"));
@@ -369,7 +368,7 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
 #[test]
 fn no_verb_of_others_takes_a_note_away() {
     type Delete = fn(&Engine, &MemoryId);
-    let deletes: [Delete; 4] = [
+    let deletes: [Delete; 3] = [
         |engine, id| engine.forget(&ann(), id).unwrap(),
         |engine, id| {
             let which = Discard { id: Some(id.clone()), ..Discard::default() };
@@ -382,9 +381,11 @@ fn no_verb_of_others_takes_a_note_away() {
                 .remember(&ann(), Remember { tags: vec!["bees".to_owned()], ..fact("tagged", Visibility::Private) })
                 .unwrap();
             let which = Discard { tags: vec!["bees".to_owned()], ..Discard::default() };
-            assert_eq!(engine.discard(&ann(), &which), Ok(2));
+            for left in [2, 0] {
+                assert_eq!(engine.count_discarded(&ann(), &which), Ok(left));
+                assert_eq!(engine.discard(&ann(), &which), Ok(left));
+            }
         },
-        |engine, _| assert_eq!(engine.clear(&ann(), CollectionFilter::Any), Ok(1)),
     ];
     for delete in deletes {
         let vault = vault();
@@ -406,6 +407,133 @@ fn no_verb_of_others_takes_a_note_away() {
     }
 }
 
+/// What came in through another tool set is cleared, and notes did not.
+#[test]
+fn what_clears_a_tool_set_leaves_notes() {
+    let vault = vault();
+    let id = append(&vault.engine, "One", "text").id;
+    let through_other = Caller { origin: "other", ..ann() };
+    vault.engine.remember(&through_other, fact("fact", Visibility::Private)).unwrap();
+    assert_eq!(vault.engine.clear(&through_other, CollectionFilter::Any), Ok(1));
+    assert_eq!(vault.stored(&id).unwrap().forgotten_at, None);
+    assert_eq!(vault.folder.paths(), ["one.md"]);
+}
+
+/// What has no file is deleted though it was forgotten; a note is forgotten, and no more.
+#[test]
+fn what_was_forgotten_can_be_deleted() {
+    type Delete = fn(&Engine, &MemoryId) -> Result<usize>;
+    let deletes: [Delete; 4] = [
+        |engine, id| engine.forget(&ann(), id).map(|()| 1),
+        |engine, _| engine.clear(&ann(), CollectionFilter::Global),
+        |engine, id| {
+            let which = Discard { id: Some(id.clone()), ..Discard::default() };
+            assert_eq!(engine.count_discarded(&ann(), &which), Ok(1));
+            engine.discard(&ann(), &which)
+        },
+        |engine, _| {
+            let which = Discard { tags: vec!["bees".to_owned()], ..Discard::default() };
+            assert_eq!(engine.count_discarded(&ann(), &which), Ok(1));
+            engine.discard(&ann(), &which)
+        },
+    ];
+    for (number, delete) in deletes.into_iter().enumerate() {
+        let vault = vault();
+        let engine = &vault.engine;
+        let tagged = || vec!["bees".to_owned()];
+        let bees = Remember { tags: tagged(), ..fact("bees", Visibility::Private) };
+        let id = engine.remember(&ann(), bees).unwrap().memory.id;
+        engine.forget_softly(&ann(), &id).unwrap();
+        let bobs = caller("bob", &WRITER);
+        assert_eq!(engine.forget(&bobs, &id).unwrap_err().code, ErrorCode::NotFound);
+        let kept = (number != 1).then(|| {
+            let request = AppendNote { tags: tagged(), ..note("One", "text") };
+            let Appended::New(kept, _) = engine.append_note(&ann(), request).unwrap() else { panic!("it is new") };
+            engine.forget_softly(&ann(), &kept.id).unwrap();
+            kept.id
+        });
+        assert_eq!(delete(engine, &id), Ok(1), "{number}");
+        assert_eq!(vault.stored(&id), None, "{number}");
+        if let Some(id) = kept {
+            assert!(vault.stored(&id).is_some());
+            let which = Discard { id: Some(id.clone()), ..Discard::default() };
+            assert_eq!(engine.count_discarded(&ann(), &which), Ok(0));
+            assert_eq!(engine.discard(&ann(), &which), Ok(0));
+            assert_eq!(engine.forget(&ann(), &id).unwrap_err().code, ErrorCode::NotFound);
+        }
+    }
+}
+
+/// A note that cannot be changed is in the way of nothing else.
+#[test]
+fn what_remains_of_a_bulk_deletion_is_told() {
+    let vault = vault();
+    let tagged = || vec!["bees".to_owned()];
+    let ids = ["a", "b", "c", "d"].map(|title| {
+        let request = AppendNote { tags: tagged(), ..note(title, "text") };
+        let Appended::New(memory, _) = vault.engine.append_note(&ann(), request).unwrap() else { panic!("it is new") };
+        memory.id
+    });
+    for path in ["b.md", "d.md"] {
+        vault.folder.replace(path, "title", "broken\ntitle");
+    }
+    let tagged_fact = Remember { tags: tagged(), ..fact("fact", Visibility::Private) };
+    let other = vault.engine.remember(&ann(), tagged_fact).unwrap().memory.id;
+    let which = Discard { tags: tagged(), ..Discard::default() };
+    let error = vault.engine.discard(&ann(), &which).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    for (place, id) in ids.iter().enumerate() {
+        let remains = place % 2 == 1;
+        assert_eq!(error.message.contains(id.as_str()), remains, "{}", error.message);
+        assert_eq!(vault.stored(id).unwrap().forgotten_at.is_none(), remains);
+    }
+    assert_eq!(vault.stored(&other), None);
+    assert!(error.message.starts_with("deleted: 3;"), "{}", error.message);
+}
+
+/// What was sent in another form, and is written in the same, is the same.
+#[test]
+fn a_key_is_for_what_is_written() {
+    let vault = vault();
+    let append = |body: &str, tags: &[&str]| {
+        let tags = tags.iter().map(|&tag| tag.to_owned()).collect();
+        vault.engine.append_note(&ann(), AppendNote { tags, keyed: Some(keyed("k")), ..note("One", body) })
+    };
+    let Ok(Appended::New(first, _)) = append("a\r\nb\n", &["#x", "y"]) else { panic!("it is new") };
+    for (body, tags) in [("a\nb", &["x", "y"][..]), ("a\nb\r\n\n", &["x", "#x", "y", "x"])] {
+        assert_eq!(append(body, tags), Ok(Appended::Before(answer(&first))));
+    }
+    for (body, tags) in [("a\nb", &["y", "x"][..]), ("a\nb ", &["x", "y"]), ("a\nb", &["x"]), ("a\nb", &["xy"])] {
+        assert_eq!(append(body, tags).unwrap_err().code, ErrorCode::Conflict);
+    }
+    assert_eq!(vault.folder.paths(), ["one.md"]);
+}
+
+/// Somebody changes the memory while its note is indexed: it is its writer's all the same.
+#[test]
+fn a_note_that_changes_while_it_is_indexed_keeps_its_writer_and_key() {
+    let vault = vault();
+    vault.store.before(|method| {
+        if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+    });
+    let (id, _) = append_keyed(&vault.engine, "k", "One", "text").unwrap();
+    vault.store.before(|_| Ok(()));
+    vault.reconcile();
+    vault.reconcile();
+    let id = MemoryId::new(id);
+    let other = engine_on(&vault.store, &vault.folder, &vault.clock);
+    let (changed, is_done) = (id.clone(), AtomicBool::new(false));
+    vault.store.before(move |method| {
+        if method == "commit_rebuildable" && !is_done.swap(true, Ordering::SeqCst) {
+            other.set_shared(&ann(), &changed, true)?;
+        }
+        Ok(())
+    });
+    assert_eq!(append_keyed(&vault.engine, "k", "One", "text"), Ok((id.to_string(), true)));
+    assert_eq!(vault.stored(&id).unwrap().owner.as_deref(), Some("ann"));
+    assert_eq!(append_keyed(&vault.engine, "k", "One", "text"), Ok((id.to_string(), false)));
+}
+
 #[test]
 fn a_broken_file_stops_what_would_delete_it() {
     let vault = vault();
@@ -414,7 +542,8 @@ fn a_broken_file_stops_what_would_delete_it() {
     vault.reconcile();
     assert_eq!(vault.engine.forget(&ann(), &one).unwrap_err().code, ErrorCode::Conflict);
     let which = Discard { id: Some(one.clone()), ..Discard::default() };
-    assert_eq!(vault.engine.discard(&ann(), &which).unwrap_err().code, ErrorCode::Conflict);
+    let error = vault.engine.discard(&ann(), &which).unwrap_err();
+    assert!(error.code == ErrorCode::Conflict && error.message.contains(one.as_str()), "{error}");
     assert!(vault.stored(&one).is_some());
     assert_eq!(vault.row("one.md").problem.unwrap().kind, FileProblemKind::BrokenFrontmatter);
 }
@@ -519,7 +648,7 @@ fn a_change_whose_index_has_to_wait_is_told_of() {
 fn a_note_of_an_anonymous_caller_is_nobodys() {
     let Vault { engine, store, clock, .. } = vault();
     let nobody = Caller { origin: "vault", ..anonymous() };
-    let request = || AppendNote { keyed: Some(keyed("k", "r")), ..note("One", "text") };
+    let request = || AppendNote { keyed: Some(keyed("k")), ..note("One", "text") };
     let Appended::New(memory, _) = engine.append_note(&nobody, request()).unwrap() else { panic!("it is new") };
     assert_eq!(engine.append_note(&nobody, request()).unwrap(), Appended::Before(answer(&memory)));
     assert_eq!(memory.owner, None);

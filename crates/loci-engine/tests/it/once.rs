@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicUsize;
 
 use loci_core::Clock;
-use loci_engine::{Keyed, Policy};
+use loci_engine::{Answer, Keyed, Policy};
 
 use super::*;
 
@@ -11,13 +11,23 @@ fn keyed<'a>(key: &'a str, request: &'a str) -> Keyed<'a> {
     Keyed { operation: "bundle", key, request }
 }
 
-fn says(answer: &str) -> impl FnOnce() -> Result<String> {
-    let answer = answer.to_owned();
+fn says(answer: &str) -> impl FnOnce() -> Result<Answer> + use<> {
+    let answer = whole(answer);
     || Ok(answer)
 }
 
+/// An answer that is to be kept.
+fn whole(text: &str) -> Answer {
+    Answer { text: text.to_owned(), is_kept: true }
+}
+
+/// Does it once, whatever was answered before.
+fn once(engine: &Engine, caller: &Caller, keyed: Keyed<'_>, work: impl FnOnce() -> Result<Answer>) -> Result<String> {
+    engine.once(caller, keyed, |_| Ok(true), work)
+}
+
 /// Work that nobody should do.
-fn never() -> Result<String> {
+fn never() -> Result<Answer> {
     Err(Error::internal("it was done again"))
 }
 
@@ -26,24 +36,24 @@ fn an_answer_serves_the_same_request_under_its_key_until_its_time_is_over() {
     let Bench { engine, clock, .. } = bench();
     let ann = caller("ann", &WRITER);
     let begun = clock.now();
-    assert_eq!(engine.once(&ann, keyed("k", "one"), says("first")), Ok("first".to_owned()));
-    assert_eq!(engine.once(&ann, keyed("k", "one"), never), Ok("first".to_owned()));
-    let error = engine.once(&ann, keyed("k", "two"), never).unwrap_err();
+    assert_eq!(once(&engine, &ann, keyed("k", "one"), says("first")), Ok("first".to_owned()));
+    assert_eq!(once(&engine, &ann, keyed("k", "one"), never), Ok("first".to_owned()));
+    let error = once(&engine, &ann, keyed("k", "two"), never).unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.starts_with("`idempotency_key`"));
 
     let ttl = i64::try_from(Policy::default().keyed_answer_ttl_seconds).unwrap();
     clock.set(Timestamp::from_microseconds(begun.plus_seconds(ttl).microseconds() - 1));
-    assert_eq!(engine.once(&ann, keyed("k", "one"), never), Ok("first".to_owned()));
+    assert_eq!(once(&engine, &ann, keyed("k", "one"), never), Ok("first".to_owned()));
     clock.set(begun.plus_seconds(ttl));
-    assert_eq!(engine.once(&ann, keyed("k", "two"), says("second")), Ok("second".to_owned()));
+    assert_eq!(once(&engine, &ann, keyed("k", "two"), says("second")), Ok("second".to_owned()));
 }
 
 #[test]
 fn keys_are_apart_by_caller_space_operation_and_name() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    assert_eq!(engine.once(&ann, keyed("k", "r"), says("anns")), Ok("anns".to_owned()));
+    assert_eq!(once(&engine, &ann, keyed("k", "r"), says("anns")), Ok("anns".to_owned()));
     let elsewhere = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..ann.clone() };
     let others = [
         (caller("bob", &WRITER), keyed("k", "r"), "bobs"),
@@ -53,32 +63,59 @@ fn keys_are_apart_by_caller_space_operation_and_name() {
         (ann.clone(), keyed("K", "r"), "another key"),
     ];
     for (caller, keyed, answer) in &others {
-        assert_eq!(engine.once(caller, *keyed, says(answer)).as_deref(), Ok(*answer));
+        assert_eq!(once(&engine, caller, *keyed, says(answer)).as_deref(), Ok(*answer));
     }
     for (caller, keyed, answer) in &others {
-        assert_eq!(engine.once(caller, *keyed, never).as_deref(), Ok(*answer));
+        assert_eq!(once(&engine, caller, *keyed, never).as_deref(), Ok(*answer));
     }
-    assert_eq!(engine.once(&ann, keyed("k", "r"), never).as_deref(), Ok("anns"));
+    assert_eq!(once(&engine, &ann, keyed("k", "r"), never).as_deref(), Ok("anns"));
 }
 
-/// An answer may hold what only the first of two tokens may read.
+/// What was asked for under a key was asked for, whichever token or transport it came through.
 #[test]
-fn an_answer_is_for_the_same_rights_alone() {
+fn an_answer_is_for_all_tokens_of_its_owner() {
     let engine = engine();
-    let readers = |origin| Caller { origin, is_claimed: true, ..caller("ann", &WRITER) };
-    let callers = [caller("ann", &[Scope::Admin]), caller("ann", &WRITER), readers("one"), readers("two")];
+    let claiming = |origin| Caller { origin, is_claimed: true, ..caller("ann", &WRITER) };
+    let callers = [caller("ann", &[Scope::Admin]), caller("ann", &WRITER), claiming("one"), claiming("two")];
     for (place, first) in callers.iter().enumerate() {
         let key = place.to_string();
-        engine.once(first, keyed(&key, "r"), says("answer")).unwrap();
+        once(&engine, first, keyed(&key, "r"), says("answer")).unwrap();
         for other in &callers {
-            let answer = engine.once(other, keyed(&key, "r"), never);
-            if other == first {
-                assert_eq!(answer.as_deref(), Ok("answer"));
-            } else {
-                assert_eq!(answer.unwrap_err().code, ErrorCode::Conflict);
-            }
+            assert_eq!(once(&engine, other, keyed(&key, "r"), never).as_deref(), Ok("answer"));
+            assert_eq!(once(&engine, other, keyed(&key, "s"), never).unwrap_err().code, ErrorCode::Conflict);
         }
     }
+}
+
+/// What an answer says may be gone for this caller: then the work is done for it alone.
+#[test]
+fn an_answer_that_no_longer_holds_is_not_given() {
+    let Bench { engine, store, clock } = bench();
+    let ann = caller("ann", &WRITER);
+    let holds = |answer: &str| Ok(answer != "stale");
+    assert_eq!(engine.once(&ann, keyed("k", "r"), holds, says("stale")).as_deref(), Ok("stale"));
+    for again in ["fresh", "fresher"] {
+        assert_eq!(engine.once(&ann, keyed("k", "r"), holds, says(again)).as_deref(), Ok(again));
+    }
+    // To others it is what it was.
+    assert_eq!(once(&engine, &ann, keyed("k", "r"), never).as_deref(), Ok("stale"));
+    assert_eq!(engine.once(&ann, keyed("k", "s"), holds, never).unwrap_err().code, ErrorCode::Conflict);
+    let fails = |_: &str| Err(Error::unavailable("the disk is full"));
+    assert_eq!(engine.once(&ann, keyed("k", "r"), fails, never).unwrap_err().code, ErrorCode::Unavailable);
+    // The answer of a process that was faster.
+    let other = Engine::new(store, Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid);
+    let slower = || once(&other, &ann, keyed("l", "r"), says("stale")).map(|_| whole("slower"));
+    assert_eq!(engine.once(&ann, keyed("l", "r"), holds, slower).as_deref(), Ok("slower"));
+}
+
+#[test]
+fn an_answer_that_lacks_something_is_not_kept() {
+    let engine = engine();
+    let ann = caller("ann", &WRITER);
+    let partly = || Ok(Answer { is_kept: false, ..whole("less") });
+    assert_eq!(once(&engine, &ann, keyed("k", "r"), partly).as_deref(), Ok("less"));
+    assert_eq!(once(&engine, &ann, keyed("k", "r"), says("all")).as_deref(), Ok("all"));
+    assert_eq!(once(&engine, &ann, keyed("k", "r"), never).as_deref(), Ok("all"));
 }
 
 #[test]
@@ -86,15 +123,15 @@ fn work_that_fails_leaves_nothing_and_keys_have_limits() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let fails = || Err(Error::unavailable("the disk is full"));
-    assert_eq!(engine.once(&ann, keyed("k", "r"), fails).unwrap_err().code, ErrorCode::Unavailable);
-    assert_eq!(engine.once(&ann, keyed("k", "another"), says("done")).as_deref(), Ok("done"));
+    assert_eq!(once(&engine, &ann, keyed("k", "r"), fails).unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(once(&engine, &ann, keyed("k", "another"), says("done")).as_deref(), Ok("done"));
     for key in ["", " ", "a\nb", &"k".repeat(257)] {
-        let error = engine.once(&ann, keyed(key, "r"), never).unwrap_err();
+        let error = once(&engine, &ann, keyed(key, "r"), never).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.starts_with("`idempotency_key`"), "{error}");
     }
     let longest = "é".repeat(256);
-    assert_eq!(engine.once(&ann, keyed(&longest, "r"), says("done")).as_deref(), Ok("done"));
+    assert_eq!(once(&engine, &ann, keyed(&longest, "r"), says("done")).as_deref(), Ok("done"));
 }
 
 #[test]
@@ -103,9 +140,9 @@ fn of_several_calls_at_once_one_does_the_work() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let done = AtomicUsize::new(0);
-    let work = || Ok(format!("answer {}", done.fetch_add(1, Ordering::SeqCst)));
+    let work = || Ok(whole(&format!("answer {}", done.fetch_add(1, Ordering::SeqCst))));
     let answers: Vec<String> = std::thread::scope(|scope| {
-        let call = || engine.once(&ann, keyed("k", "r"), work).unwrap();
+        let call = || once(&engine, &ann, keyed("k", "r"), work).unwrap();
         let calls: Vec<_> = (0..CALLS).map(|_| scope.spawn(call)).collect();
         calls.into_iter().map(|call| call.join().unwrap()).collect()
     });
@@ -119,29 +156,29 @@ fn of_two_processes_at_once_both_get_the_answer_of_the_faster_one() {
     let ann = caller("ann", &WRITER);
     let other = Engine::new(store, Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid);
     let slower = || {
-        other.once(&ann, keyed("k", "r"), says("faster"))?;
-        other.once(&ann, keyed("l", "another"), says("faster"))?;
-        Ok("slower".to_owned())
+        once(&other, &ann, keyed("k", "r"), says("faster"))?;
+        once(&other, &ann, keyed("l", "another"), says("faster"))?;
+        Ok(whole("slower"))
     };
-    assert_eq!(engine.once(&ann, keyed("k", "r"), slower).as_deref(), Ok("faster"));
-    assert_eq!(engine.once(&ann, keyed("k", "r"), never).as_deref(), Ok("faster"));
+    assert_eq!(once(&engine, &ann, keyed("k", "r"), slower).as_deref(), Ok("faster"));
+    assert_eq!(once(&engine, &ann, keyed("k", "r"), never).as_deref(), Ok("faster"));
     // The faster one asked for something else.
     let slower = || {
-        other.once(&ann, keyed("m", "another"), says("faster"))?;
-        Ok("slower".to_owned())
+        once(&other, &ann, keyed("m", "another"), says("faster"))?;
+        Ok(whole("slower"))
     };
-    assert_eq!(engine.once(&ann, keyed("m", "r"), slower).unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(once(&engine, &ann, keyed("m", "r"), slower).unwrap_err().code, ErrorCode::Conflict);
 }
 
 #[test]
 fn a_wipe_takes_answers_and_what_was_under_way() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    engine.once(&ann, keyed("k", "r"), says("before")).unwrap();
-    let wiped = || engine.wipe(&ann).map(|_| "meanwhile".to_owned());
-    assert_eq!(engine.once(&ann, keyed("l", "r"), wiped).unwrap_err().code, ErrorCode::Conflict);
+    once(&engine, &ann, keyed("k", "r"), says("before")).unwrap();
+    let wiped = || engine.wipe(&ann).map(|_| whole("meanwhile"));
+    assert_eq!(once(&engine, &ann, keyed("l", "r"), wiped).unwrap_err().code, ErrorCode::Conflict);
     for key in ["k", "l"] {
-        assert_eq!(engine.once(&ann, keyed(key, "r"), says("after")).as_deref(), Ok("after"), "{key}");
+        assert_eq!(once(&engine, &ann, keyed(key, "r"), says("after")).as_deref(), Ok("after"), "{key}");
     }
 }
 
@@ -152,7 +189,7 @@ fn the_work_may_change_memories() {
     let ann = caller("ann", &WRITER);
     let id = engine.remember(&ann, fact("counts to zero", Visibility::Private)).unwrap().memory.id;
     for number in 0..200 {
-        let work = || engine.update(&ann, &id, &format!("counts to {number}"), None).map(|_| "done".to_owned());
-        assert_eq!(engine.once(&ann, keyed(&number.to_string(), "r"), work).as_deref(), Ok("done"));
+        let work = || engine.update(&ann, &id, &format!("counts to {number}"), None).map(|_| whole("done"));
+        assert_eq!(once(&engine, &ann, keyed(&number.to_string(), "r"), work).as_deref(), Ok("done"));
     }
 }

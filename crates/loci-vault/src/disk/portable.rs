@@ -11,31 +11,22 @@ pub(crate) struct Folder(PathBuf);
 impl Folder {
     /// The folder at that path, which may be a link.
     pub fn open(path: &Path) -> io::Result<Self> {
-        match fs::metadata(path)?.is_dir() {
-            true => Ok(Folder(path.to_owned())),
-            false => Err(ErrorKind::NotADirectory.into()),
-        }
+        if fs::metadata(path)?.is_dir() { Ok(Folder(path.to_owned())) } else { Err(ErrorKind::NotADirectory.into()) }
     }
 
     /// A folder in it, which must not be a link.
     pub fn enter(&self, name: &str) -> io::Result<Self> {
         let path = self.0.join(name);
-        match fs::symlink_metadata(&path)?.is_dir() {
-            true => Ok(Folder(path)),
-            false => Err(ErrorKind::NotADirectory.into()),
-        }
+        if fs::symlink_metadata(&path)?.is_dir() { Ok(Folder(path)) } else { Err(ErrorKind::NotADirectory.into()) }
     }
 
     pub fn metadata(&self) -> io::Result<Metadata> {
         fs::metadata(&self.0)
     }
 
-    /// Opens what has that name for reading. It must not be a link.
+    /// Opens the regular file of that name for reading.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
-        match fs::symlink_metadata(self.0.join(name))?.is_symlink() {
-            true => Err(ErrorKind::InvalidInput.into()),
-            false => File::open(self.0.join(name)),
-        }
+        if self.is_file(name)? { File::open(self.0.join(name)) } else { Err(ErrorKind::InvalidInput.into()) }
     }
 
     /// Makes a file for writing where nothing is.
@@ -46,12 +37,6 @@ impl Folder {
     /// Whether that name is a regular file; no link to one.
     pub fn is_file(&self, name: &str) -> io::Result<bool> {
         Ok(fs::symlink_metadata(self.0.join(name))?.is_file())
-    }
-
-    /// Returns after whoever is just emptying or writing the file, where the system can tell.
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "elsewhere they are needed")]
-    pub fn wait_for_writers(&self, _name: &str) -> io::Result<()> {
-        Ok(())
     }
 
     /// Renames, unless something has the new name already.
@@ -93,4 +78,10 @@ impl Folder {
     pub fn flush(&self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Returns after whoever is just emptying or writing the file, where the system can tell.
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it is needed")]
+pub(crate) fn wait_for_writers(_file: &File) -> io::Result<()> {
+    Ok(())
 }

@@ -64,16 +64,6 @@ impl Folder {
         Ok(file)
     }
 
-    /// Returns after whoever is just emptying or writing the file: by giving it the mode that it has, for which
-    /// the system makes us queue behind them.
-    pub fn wait_for_writers(&self, name: &str) -> io::Result<()> {
-        let file = self.open_file(name)?;
-        let mode = Mode::from_raw_mode(file.metadata()?.mode() & 0o7777);
-        // Only its owner may do that; for others it makes no difference what it has.
-        let _ = fchmod(&file, mode);
-        Ok(())
-    }
-
     /// Whether that name is a regular file; no link to one.
     pub fn is_file(&self, name: &str) -> io::Result<bool> {
         let state = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -162,6 +152,15 @@ impl Folder {
     pub fn exchange(&self, _one: &str, _other: &str) -> io::Result<Option<()>> {
         Ok(None)
     }
+}
+
+/// Returns after whoever is just emptying or writing the file: by giving it the mode that it has, for which the
+/// system makes us queue behind them.
+pub(crate) fn wait_for_writers(file: &File) -> io::Result<()> {
+    let mode = Mode::from_raw_mode(file.metadata()?.mode() & 0o7777);
+    // Only its owner may do that; for others it makes no difference what it has.
+    let _ = fchmod(file, mode);
+    Ok(())
 }
 
 /// Whether the file system or the kernel does not know a kind of renaming.

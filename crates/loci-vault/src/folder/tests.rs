@@ -1,4 +1,4 @@
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use loci_core::{MemoryId, NoteContent, Timestamp};
 
@@ -69,7 +69,7 @@ impl Place {
     }
 
     fn create(&self, note: &Note) -> String {
-        match self.folder.create(note).unwrap() {
+        match self.folder.create(note, true).unwrap() {
             Created::New(path, _) => path,
             Created::Before(path, _) => panic!("{path} was there before"),
         }
@@ -97,7 +97,8 @@ fn a_new_note_makes_the_folder_and_is_what_is_read() {
         place.folder.read("tea.md").unwrap().map(|read| read.problem.map(|problem| problem.kind)),
         Some(Some(FileProblemKind::Unreadable))
     );
-    let Created::New(path, made) = place.folder.create(&note(1, "Tea", "green #tea, see [[Cups]]\n\n")).unwrap() else {
+    let Created::New(path, made) = place.folder.create(&note(1, "Tea", "green #tea, see [[Cups]]\n\n"), false).unwrap()
+    else {
         panic!()
     };
     assert_eq!(path, "tea.md");
@@ -200,7 +201,7 @@ fn an_earlier_attempt_is_found() {
     place.create(&note(2, "Tea", "black"));
     let later = MemoryId::new(id(2).as_str().replacen("019aa3c4-5f0e", "019BB3C4-5F0F", 1));
     let Created::Before(path, read) =
-        place.folder.create(&Note { id: Some(later), ..note(2, "tea", "black") }).unwrap()
+        place.folder.create(&Note { id: Some(later), ..note(2, "tea", "black") }, true).unwrap()
     else {
         panic!()
     };
@@ -211,8 +212,11 @@ fn an_earlier_attempt_is_found() {
     assert_eq!(place.create(&note(3, "Cups", "text")), "cups-2.md");
     // Even if the name before it became free.
     fs::remove_file(place.root.join("tea.md")).unwrap();
-    let again = place.folder.create(&note(2, "Tea", "black")).unwrap();
+    let again = place.folder.create(&note(2, "Tea", "black"), true).unwrap();
     assert!(matches!(again, Created::Before(path, _) if path == "tea-2.md"));
+    // Who does not ask for it does not get it.
+    let new = place.folder.create(&note(2, "Tea", "black"), false).unwrap();
+    assert!(matches!(new, Created::New(path, _) if path == "tea.md"));
     // Ids of another kind are never of one making.
     let plain = Note { id: Some(MemoryId::new("plain")), ..note(1, "Plain", "x") };
     assert_eq!((place.create(&plain), place.create(&plain)), ("plain.md".to_owned(), "plain-2.md".to_owned()));
@@ -243,14 +247,14 @@ fn a_rewrite_takes_the_place_of_what_was_read_alone() {
 
     let gone = place.folder.rewrite("sub/none.md", &read.hash, &forgotten).unwrap_err();
     assert_eq!(gone.code, ErrorCode::NotFound);
-    place.put("broken.md", b"---\nstatus: maybe\n---\n");
+    place.put("broken.md", b"---\nalways_load: maybe\n---\n");
     let read = place.read("broken.md");
     let error = place.folder.rewrite("broken.md", &read.hash, &forgotten).unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     let large = Note { body: "a".repeat(CONTENT_BYTES_MAX + 1), ..forgotten };
     assert_eq!(place.folder.rewrite("sub/Note.md", &written.hash, &large).unwrap_err().code, ErrorCode::TooLarge);
     assert_eq!(
-        place.folder.create(&Note { title: Some("x".to_owned()), ..large }).unwrap_err().code,
+        place.folder.create(&Note { title: Some("x".to_owned()), ..large }, false).unwrap_err().code,
         ErrorCode::TooLarge
     );
 }
@@ -319,6 +323,13 @@ fn what_is_no_file_is_passed_over_and_not_read() {
     }
     assert_eq!(scan.skipped.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), expected);
     assert!(scan.skipped.iter().all(|(_, problem)| problem.kind == FileProblemKind::NotAFile));
+    for (path, problem) in &scan.skipped {
+        let is_strange = path.starts_with("strange");
+        assert_eq!(
+            (problem.message.contains("rename it"), problem.message.contains("link")),
+            (is_strange, !is_strange)
+        );
+    }
     for path in
         ["link.md", "inner.md", "dangling.md", "linked.md", "linked/a.md", "linked.md/a.md", "pipe.md", "real.md/x.md"]
     {
@@ -412,10 +423,170 @@ fn copies_of_sync_clients_are_told_while_the_note_is_there() {
         (read.problem.unwrap().kind, read.content, read.is_settled),
         (FileProblemKind::ConflictCopy, None, false)
     );
-    assert_eq!(place.read("cups (conflicted copy).md").problem, None);
+    let alone = place.read("cups (conflicted copy).md");
+    assert_eq!(alone.problem, None);
     assert_eq!(place.read("tea (1).md").problem, None);
     fs::remove_file(place.root.join("sub/tea.md")).unwrap();
     assert_eq!(said(&place.read(copy)).body, "black");
+}
+
+#[test]
+fn a_copy_that_comes_before_its_original_is_looked_at_again() {
+    // As Dropbox does it: the note gets the name of a copy, and then the other version comes.
+    let place = Place::with(&[("plan.md", "---\nuid: u\n---\nmine")]);
+    place.clock.set(Timestamp::from_microseconds(i64::MAX / 2));
+    assert!(place.read("plan.md").is_settled);
+    for copy in ["plan (Ann's conflicted copy 2024-01-02).md", "plan.sync-conflict-20240101-123456-ABCDEFG.md"] {
+        fs::rename(place.root.join("plan.md"), place.root.join(copy)).unwrap();
+        let read = place.read(copy);
+        assert_eq!((said(&read).body.as_str(), read.is_settled), ("mine", false));
+        place.put("plan.md", b"---\nuid: u\n---\ntheirs");
+        assert_eq!(place.problem(copy), FileProblemKind::ConflictCopy);
+        assert_eq!(said(&place.read("plan.md")).id, Some(MemoryId::new("u")));
+        fs::rename(place.root.join(copy), place.root.join("plan.md")).unwrap();
+    }
+}
+
+/// Opens a note as an editor that keeps it open.
+#[cfg(unix)]
+fn open(place: &Place, path: &str) -> fs::File {
+    fs::OpenOptions::new().write(true).open(place.root.join(path)).unwrap()
+}
+
+#[cfg(unix)]
+fn write(file: &mut fs::File, text: &str) {
+    use std::io::Write;
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+/// Changes the text of a note.
+#[cfg(unix)]
+fn change(place: &Place, path: &str, body: &str) {
+    let read = place.read(path);
+    place.folder.rewrite(path, &read.hash, &Note { body: body.to_owned(), ..said(&read).clone() }).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_written_into_a_displaced_file_is_put_beside_the_note() {
+    let place = Place::with(&[("sub/tea.md", "green")]);
+    let look = || drop(place.folder.lock().unwrap());
+    let mut editor = open(&place, "sub/tea.md");
+    change(&place, "sub/tea.md", "black");
+    look();
+    // Nothing is to be seen of what is kept.
+    assert_eq!(fs::read_dir(place.root.join("sub")).unwrap().count(), 1);
+    write(&mut editor, "first, ");
+    look();
+    assert_eq!(place.text("sub/recovered note.md"), "first, ");
+    look();
+    write(&mut editor, "second");
+    look();
+    look();
+    assert_eq!(place.text("sub/recovered note 2.md"), "first, second");
+    assert_eq!(place.text("sub/tea.md"), "black\n");
+    // What was there before is nothing new.
+    editor.set_len(0).unwrap();
+    look();
+    assert_eq!(place.files(), ["sub/recovered note 2.md", "sub/recovered note.md", "sub/tea.md"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_displaced_file_is_looked_at_a_last_time() {
+    // When the folder is let go.
+    let place = Place::with(&[("tea.md", "green")]);
+    let Place { outside, root, folder, clock } = &place;
+    let other = VaultFolder::new(root.clone(), outside.path().join("lock"), clock.clone());
+    let mut editor = open(&place, "tea.md");
+    let read = other.read("tea.md").unwrap().unwrap();
+    other.rewrite("tea.md", &read.hash, &note(1, "Tea", "black")).unwrap();
+    write(&mut editor, "theirs");
+    drop(other);
+    assert_eq!(place.text("recovered note.md"), "theirs");
+    // When its time is over, and not after.
+    let mut editor = open(&place, "tea.md");
+    change(&place, "tea.md", "white");
+    write(&mut editor, "in time");
+    clock.set(Timestamp::from_microseconds(60_000_000));
+    drop(folder.lock().unwrap());
+    assert_eq!(place.text("recovered note 2.md").split_at(7).0, "in time");
+    assert_eq!(folder.site.keep.files().kept.len(), 0);
+    // When there are too many.
+    let mut editor = open(&place, "tea.md");
+    change(&place, "tea.md", "0");
+    write(&mut editor, "pushed out");
+    for number in 1..=64 {
+        assert_eq!(place.root.join("recovered note 3.md").exists(), number > 64, "{number}");
+        change(&place, "tea.md", &number.to_string());
+    }
+    assert_eq!(place.text("recovered note 3.md").split_at(10).0, "pushed out");
+    assert_eq!(folder.site.keep.files().kept.len(), 64);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_time_of_a_displaced_file_ends_by_itself() {
+    let place = Place::with(&[("tea.md", "green")]);
+    let mut editor = open(&place, "tea.md");
+    change(&place, "tea.md", "black");
+    write(&mut editor, "theirs");
+    // As if the time had passed in which the thread waits.
+    let files = place.folder.site.keep.files();
+    place.clock.set(Timestamp::from_microseconds(60_000_000));
+    place.folder.site.keep.ended.notify_all();
+    drop(files);
+    while place.folder.site.keep.files().is_awaited {
+        std::thread::yield_now();
+    }
+    assert_eq!(place.text("recovered note.md"), "theirs");
+}
+
+#[test]
+fn a_folder_that_is_made_again_is_another_one() {
+    let place = Place::with(&[("tea.md", "green")]);
+    let made = || fs::metadata(&place.root).unwrap().created();
+    let (first, before) = (place.folder.identity().unwrap(), made());
+    // Where the file system does not tell when that was, nothing can be told.
+    let Ok(before) = before else { return };
+    loop {
+        fs::remove_dir_all(&place.root).unwrap();
+        fs::create_dir(&place.root).unwrap();
+        // Its clock goes in steps.
+        if made().unwrap() != before {
+            break;
+        }
+    }
+    assert_ne!(place.folder.identity().unwrap(), first);
+}
+
+#[test]
+fn an_empty_file_of_the_future_can_be_changed() {
+    let place = Place::with(&[("tea.md", "")]);
+    let modified = place.read("tea.md").stamp.modified_nanoseconds / 1_000;
+    let read = place.read("tea.md");
+    for (seconds, is_changed) in [(-1, false), (1, false), (-3600, true)] {
+        place.clock.set(Timestamp::from_microseconds(modified).plus_seconds(seconds));
+        let changed = place.folder.rewrite("tea.md", &read.hash, &note(1, "Tea", "green"));
+        assert_eq!(changed.is_ok(), is_changed, "{seconds}: {changed:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_read_only_is_not_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::with(&[("tea.md", "green")]);
+    let mode = |mode| fs::set_permissions(place.root.join("tea.md"), fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o444);
+    let read = place.read("tea.md");
+    assert!(place.folder.rewrite("tea.md", &read.hash, said(&read)).is_ok());
+    let error = place.folder.rewrite("tea.md", &read.hash, &note(1, "Tea", "black")).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    assert!(error.message.contains("read-only"), "{error}");
+    assert_eq!(place.text("tea.md"), "green");
+    mode(0o464);
+    place.folder.rewrite("tea.md", &read.hash, &note(1, "Tea", "black")).unwrap();
 }
 
 #[test]
@@ -444,9 +615,10 @@ fn a_folder_that_is_away_is_not_an_empty_one() {
 fn a_file_in_the_place_of_the_folder_is_said() {
     let place = Place::new();
     fs::write(&place.root, "no folder").unwrap();
-    for error in
-        [place.folder.scan().map(drop).unwrap_err(), place.folder.create(&note(1, "x", "y")).map(drop).unwrap_err()]
-    {
+    for error in [
+        place.folder.scan().map(drop).unwrap_err(),
+        place.folder.create(&note(1, "x", "y"), false).map(drop).unwrap_err(),
+    ] {
         assert_eq!(error.code, ErrorCode::Unavailable);
         assert!(error.message.contains("no folder"), "{error}");
     }
@@ -455,7 +627,9 @@ fn a_file_in_the_place_of_the_folder_is_said() {
 #[test]
 fn what_a_crash_left_is_cleared_by_the_next_holder_of_the_lock() {
     let place = Place::with(&[("sub/tea.md", "green")]);
-    let left = place.root.join("sub").join(place.folder.temporary.new_name());
+    let before = VaultFolder::new(place.root.clone(), place.outside.path().join("lock"), place.clock.clone());
+    drop(before.lock().unwrap());
+    let left = place.root.join("sub").join(before.site.temporary.new_name());
     let is_left = |folder: &VaultFolder| {
         drop(folder.lock().unwrap());
         left.exists()

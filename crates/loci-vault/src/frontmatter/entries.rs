@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 
-use super::Broken;
 use super::keys::Key;
+use super::{Broken, FRONTMATTER_BYTES_MAX};
 
 /// Levels of nesting that are read.
 const DEPTH_MAX: usize = 32;
@@ -18,13 +18,13 @@ pub(super) struct Entry {
     /// The lines, from 0, of the key and its value, without the comments and blank lines that follow.
     pub lines: Range<usize>,
     pub value: Value,
-    /// A comment at the end of the line, with the blanks before it; empty for a key that is not ours.
+    /// A comment at the end of the line, with the blanks before it.
     pub comment: String,
     /// Whether the value is a block of text, in which what is indented is text, whatever it begins with.
     is_block_text: bool,
 }
 
-/// What a key of ours says.
+/// What a key says. Lists under keys that are not ours are not taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     Null,
@@ -34,7 +34,7 @@ pub(super) enum Value {
         /// Whether each item is on a line of its own.
         is_block: bool,
     },
-    /// A map, or what contains one.
+    /// Anything else.
     Other,
 }
 
@@ -46,15 +46,27 @@ pub(super) struct Item {
     pub line: Option<usize>,
 }
 
-/// Reads the keys. What follows the rules of YAML and cannot be changed line by line is refused too.
-pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Vec<Entry>, Broken> {
-    if let Some(line) = lines.iter().position(|line| line.trim_end_matches(['\r', '\n']).contains('\r')) {
-        return Err(Broken::new(line + 1, "it has a carriage return in the middle"));
+/// Reads the keys; none, if it is something else than keys with values. What follows the rules of YAML and cannot
+/// be changed line by line is refused too.
+pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, Broken> {
+    // A text between two rules.
+    if !lines.iter().any(|line| may_have_key(line)) && lines.iter().any(|line| is_said(line)) {
+        return Ok(None);
     }
     let mut reader = Reader { parser: Parser::new_from_str(yaml), lines };
     let mut entries: Vec<Entry> = Vec::new();
     let mut names = HashSet::new();
-    let Some(indent) = reader.begin()? else { return Ok(entries) };
+    let indent = match reader.begin()? {
+        Begin::Keys(indent) => indent,
+        Begin::Nothing => return Ok(Some(entries)),
+        Begin::Text => return Ok(None),
+    };
+    if yaml.len() > FRONTMATTER_BYTES_MAX {
+        return Err(Broken::new(0, format!("it is larger than {FRONTMATTER_BYTES_MAX} bytes")));
+    }
+    if let Some(line) = lines.iter().position(|line| line.trim_end_matches(['\r', '\n']).contains('\r')) {
+        return Err(Broken::new(line + 1, "it has a carriage return in the middle"));
+    }
     loop {
         let (event, span) = reader.next()?;
         let line = span.start.line().saturating_sub(1);
@@ -76,7 +88,27 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Vec<Entry>, Broken> 
     for entry in &mut entries {
         trim(entry, lines);
     }
-    Ok(entries)
+    Ok(Some(entries))
+}
+
+/// Whether there may be a key in the line: a colon with nothing or a blank behind it.
+fn may_have_key(line: &str) -> bool {
+    line.match_indices(':').any(|(colon, _)| line[colon + 1..].chars().next().is_none_or(char::is_whitespace))
+}
+
+/// Whether the line is neither blank nor a comment.
+pub(super) fn is_said(line: &str) -> bool {
+    !line.trim().is_empty() && !line.trim_start().starts_with('#')
+}
+
+/// How a YAML begins.
+enum Begin {
+    /// With keys, which stand in that column.
+    Keys(usize),
+    /// There is nothing but comments.
+    Nothing,
+    /// With something that has no keys.
+    Text,
 }
 
 /// Leaves the comments and blank lines at the end of an entry to whatever follows.
@@ -107,19 +139,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes to the first key, and returns its column; none if there is nothing but comments.
-    fn begin(&mut self) -> Result<Option<usize>, Broken> {
+    /// Goes to the first key.
+    fn begin(&mut self) -> Result<Begin, Broken> {
         loop {
             let (event, span) = self.next()?;
             let problem = match event {
                 Event::StreamStart | Event::DocumentStart(false) => continue,
-                Event::StreamEnd => return Ok(None),
+                Event::StreamEnd => return Ok(Begin::Nothing),
                 Event::MappingStart(0, None) if !self.rest(span.start).starts_with('{') => {
-                    return Ok(Some(span.start.col()));
+                    return Ok(Begin::Keys(span.start.col()));
                 }
                 Event::MappingStart(..) => "it should have one key on each line, without braces",
                 Event::DocumentStart(true) => "it should have neither directives nor several documents",
-                _ => "it should consist of keys with values",
+                _ => return Ok(Begin::Text),
             };
             return Err(Broken::new(span.start.line(), problem));
         }
@@ -209,7 +241,9 @@ impl<'a> Reader<'a> {
                         Value::Text(text) => Some(text),
                         _ => None,
                     };
-                    items.push(Item { text, line: self.line_of_item(span) });
+                    // Between brackets there may be very many on one line.
+                    let line = if is_block { self.line_of_item(span) } else { None };
+                    items.push(Item { text, line });
                 }
                 Event::Alias(_) => is_flat = false,
                 _ => {

@@ -1,9 +1,15 @@
 //! The keys of ours: what they may say, and what a note says under them.
 
+use std::collections::HashSet;
+
+use loci_core::limits::TAGS_MAX;
 use loci_core::{MemoryId, Note, Timestamp};
 
 use super::entries::Value;
 use super::scalar;
+
+/// The status of a note that was forgotten; every other one is that of one which was not.
+pub(super) const DELETED: &str = "deleted";
 
 /// A key that means something to loci.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,13 +85,15 @@ impl NoteKeys for Note {
             return Ok(());
         }
         if key == Key::Tags {
-            self.tags = tags(value)?;
+            self.tags = tags(value, TAGS_MAX);
             return Ok(());
         }
-        let Value::Text(text) = value else { return Err("should be a single value, without references") };
-        if text.contains('\0') {
-            return Err("should not have NUL in it");
-        }
+        let text = match value {
+            Value::Text(text) if !text.contains('\0') => text,
+            // People have other uses for these words.
+            _ if matches!(key, Key::Title | Key::Status | Key::Wing | Key::Room) => return Ok(()),
+            _ => return Err("should be a single value, without references or NUL"),
+        };
         let said = || Some(text.clone()).filter(|text| !text.trim().is_empty());
         match key {
             Key::Uid => {
@@ -94,9 +102,7 @@ impl NoteKeys for Note {
                     Some(id.map_err(|_| "should be an id: not blank, at most 512 bytes, without control characters")?);
             }
             Key::Title => self.title = said(),
-            Key::Status if text.eq_ignore_ascii_case("active") => self.is_deleted = false,
-            Key::Status if text.eq_ignore_ascii_case("deleted") => self.is_deleted = true,
-            Key::Status => return Err("should be `active` or `deleted`"),
+            Key::Status => self.is_deleted = text.eq_ignore_ascii_case(DELETED),
             Key::CreatedAt => self.created_at = Some(moment(text)?),
             Key::UpdatedAt => self.updated_at = Some(moment(text)?),
             Key::DeletedAt => self.deleted_at = Some(moment(text)?),
@@ -116,7 +122,7 @@ impl NoteKeys for Note {
         match key {
             Key::Uid => self.id.as_ref().map(|id| scalar::written_id(id.as_str())),
             Key::Title => text(&self.title),
-            Key::Status => Some(if self.is_deleted { "deleted" } else { "active" }.to_owned()),
+            Key::Status => Some(if self.is_deleted { DELETED } else { "active" }.to_owned()),
             Key::CreatedAt => moment(self.created_at),
             Key::UpdatedAt => moment(self.updated_at),
             Key::DeletedAt => moment(self.deleted_at),
@@ -147,30 +153,32 @@ impl NoteKeys for Note {
     }
 }
 
-/// Tags as a note has them: without `#` and blanks around, none of them empty, each once.
-pub(super) fn normal_tags<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::new();
-    for tag in tags.map(normal_tag) {
-        if !tag.is_empty() && !kept.iter().any(|before| before == tag) {
-            kept.push(tag.to_owned());
-        }
-    }
-    kept
+/// Tags as a note has them: without `#` and blanks around, none of them empty, each once, and of more than there may
+/// be, the first.
+pub(super) fn normal_tags<'a>(tags: impl Iterator<Item = &'a str>, count_max: usize) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let tags = tags.map(normal_tag).filter(|tag| !tag.is_empty() && seen.insert(*tag));
+    tags.take(count_max).map(str::to_owned).collect()
+}
+
+/// Whether there are more tags than a note may have.
+pub(super) fn has_too_many_tags(value: &Value) -> bool {
+    tags(value, TAGS_MAX + 1).len() > TAGS_MAX
 }
 
 pub(super) fn normal_tag(tag: &str) -> &str {
     tag.trim_end().trim_start_matches(|character: char| character.is_whitespace() || character == '#')
 }
 
-fn tags(value: &Value) -> Result<Vec<String>, &'static str> {
-    const PROBLEM: &str = "should be a list of words";
+/// The tags that a value lists; none, if it is something else than a list of words.
+fn tags(value: &Value, count_max: usize) -> Vec<String> {
+    let is_blank = |character: char| character == ',' || character.is_whitespace();
     let tags = match value {
-        Value::Null => Vec::new(),
-        Value::Text(text) => normal_tags(text.split(|character: char| character == ',' || character.is_whitespace())),
-        Value::List { items, .. } => normal_tags(items.iter().filter_map(|item| item.text.as_deref())),
-        Value::Other => return Err(PROBLEM),
+        Value::Null | Value::Other => Vec::new(),
+        Value::Text(text) => normal_tags(text.split(is_blank), count_max),
+        Value::List { items, .. } => normal_tags(items.iter().filter_map(|item| item.text.as_deref()), count_max),
     };
-    if tags.iter().any(|tag| tag.contains('\0')) { Err(PROBLEM) } else { Ok(tags) }
+    if tags.iter().any(|tag| tag.contains('\0')) { Vec::new() } else { tags }
 }
 
 /// RFC 3339, or a date with or without a time, which is UTC.

@@ -1,4 +1,4 @@
-use loci_core::{ErrorCode, MemoryId, Timestamp};
+use loci_core::{MemoryId, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
@@ -19,7 +19,8 @@ fn broken(text: &str) -> String {
     let (note, problem) = read(text);
     let problem = problem.unwrap_or_else(|| panic!("nothing is wrong with {text:?}"));
     assert_eq!(problem.kind, FileProblemKind::BrokenFrontmatter);
-    assert_eq!(note, Note { body: normal_body(text), ..Note::default() }, "it is plain text");
+    let expected = Note { is_deleted: note.is_deleted, ..plain(text) };
+    assert_eq!(note, expected, "it is plain text");
     problem.message
 }
 
@@ -73,6 +74,12 @@ fn where_a_frontmatter_is() {
         ("---\ntitle: t\n---\n---\ntitle: u\n---\n", "---\ntitle: u\n---", Some("t")),
         ("---\n  title: t\n  mine: u\n---\nx", "x", Some("t")),
         ("---\n\ntitle: t\n---\nx", "x", Some("t")),
+        // Text between two rules.
+        ("---\njust text\n---\nmore", "---\njust text\n---\nmore", None),
+        ("\u{feff}---\njust text\n---\n", "---\njust text\n---", None),
+        ("---\n- a: b\n- c\n---\nmore", "---\n- a: b\n- c\n---\nmore", None),
+        ("---\n**Bold** [link](http://x)\n\n> quote\n---\n", "---\n**Bold** [link](http://x)\n\n> quote\n---", None),
+        ("---\n'quoted: text'\n---\n", "---\n'quoted: text'\n---", None),
     ];
     for (text, body, title) in rows {
         assert_eq!(
@@ -170,20 +177,16 @@ x:
 "
         )
     );
-    let bomb = "---\na: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\ntitle: *c\n---\n";
+    let bomb = "---\na: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nuid: *c\n---\n";
     let large = format!("---\n{}---\n", "k: 1\n".repeat(20_000));
     let flow = format!("---\nx: {}\n---\n", "[".repeat(10_000));
     let rows = [
         ("---\ntitle: [unclosed\nstatus: active\n---\ntext", "line "),
-        ("---\nmine: 1\nstatus: maybe\n---\n", "line 3: `status` should be `active` or `deleted`"),
         ("---\ncreated_at: soon\n---\n", "line 2: `created_at`"),
         ("---\nupdated_at: 2024-13-01\n---\n", "line 2: `updated_at`"),
-        ("---\ntags: {a: b}\n---\n", "line 2: `tags`"),
-        ("---\ntags: [a, [b]]\n---\n", "line 2: `tags`"),
-        ("---\ntags: [a, {b: c}, d]\ntitle: x\n---\n", "line 2: `tags`"),
-        ("---\ntags: \"a\\0b\"\n---\n", "line 2: `tags`"),
-        ("---\ntitle: [a]\n---\n", "line 2: `title`"),
-        ("---\ntitle: \"a\\0b\"\n---\n", "line 2: `title`"),
+        ("---\nmine: 1\ndeleted_at: [1970-01-01]\n---\n", "line 3: `deleted_at`"),
+        ("---\nalways_load: {a: b}\n---\n", "line 2: `always_load`"),
+        ("---\nuid: \"a\\0b\"\n---\n", "line 2: `uid`"),
         ("---\nalways_load: 2\n---\n", "line 2: `always_load`"),
         ("---\nuid: ''\n---\n", "line 2: `uid`"),
         ("---\nuid: \"a\\nb\"\n---\n", "line 2: `uid`"),
@@ -193,20 +196,18 @@ x:
         ("---\ntitle:\ta\n---\n", "line 2"),
         ("---\nmap:\n\ta: b\n---\n", "line 3"),
         ("---\ntitle: a\nbad\n---\n", "line "),
-        ("---\njust text\n---\n", "line 2: it should consist of keys"),
-        ("---\n- a\n---\n", "line 2: it should consist of keys"),
         ("---\n{title: a}\n---\n", "line 2: it should have one key on each line"),
         ("---\n!!map\ntitle: a\n---\n", "line 2"),
         ("---\n? title\n: a\n---\n", "line 2"),
         ("---\n?\n  title\n: a\n---\n", "line 3"),
-        ("---\n%YAML 1.2\n---\ntitle: a\n", "line "),
+        ("---\n%TAG ! a: b\n---\ntitle: a\n", "line "),
         ("---\n? [a]\n: b\n---\n", "line 2: a key is not a word"),
         ("---\ntitle: a\n--- b\n---\n", "line 3: it should not have several documents"),
         ("---\ntitle: a\rstatus: active\n---\n", "line 2: it has a carriage return"),
         ("---\ntitle: *unknown\n---\n", "line 2"),
         ("---\ntitle: a\n\ntext", "line 1: no line `---` closes it"),
         ("---\nmine: x\ntags: a\n", "line 1: no line `---` closes it"),
-        (bomb, "line 5: `title`"),
+        (bomb, "line 5: `uid`"),
         (&deep, "nested"),
         (&large, "line 1: it is larger than 65536 bytes"),
         (&flow, "line 2"),
@@ -349,7 +350,89 @@ fn values_of_every_form_are_replaced_as_a_whole() {
     // Something else relies on it: better not to change it than to break it.
     let anchored = "---\ntitle: &t one\nmine: *t\n---\n";
     let error = rewrite(anchored, &Note { title: Some("new".to_owned()), ..note(anchored) }).unwrap_err();
-    assert_eq!(error.code, ErrorCode::Internal);
+    assert_eq!(error.code, ErrorCode::Conflict);
+    assert!(error.message.contains("change it by hand"), "{error}");
+    let anchored = "---\nstatus: &a active\nx: *a\n---\n";
+    let error = rewrite(anchored, &Note { is_deleted: true, ..note(anchored) }).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+}
+
+#[test]
+fn people_may_use_our_words_for_something_else() {
+    let forgotten = Note { is_deleted: true, ..Note::default() };
+    for yaml in [
+        "status: draft",
+        "status: [done]",
+        "status: {a: b}",
+        "status: 1",
+        "wing: [[Kitchen]]",
+        "room: {a: b}",
+        "room:\n  - a\n  # remark\n  - b",
+        "title: [a]",
+        "title: \"a\\0b\"",
+        "tags: [[Kitchen]]",
+        "tags: [a, [b]]",
+        "tags: {a: b}",
+        "tags:\n  - a: b\n  - c",
+        "tags: \"a\\0b\"",
+        "mine: &m [a]\ntags: *m",
+    ] {
+        let text = format!("---\nmine2: x\n{yaml}\n---\ntext\n");
+        let body = Note { body: "text".to_owned(), ..Note::default() };
+        assert_eq!(note(&text), body, "{yaml}");
+        // It stays as it is while another key is written.
+        let id = Some(MemoryId::new("i"));
+        let expected = text.replacen("x\n", "x\nuid: i\n", 1);
+        let written = changed(&text, |note| note.id.clone_from(&id));
+        assert!(yaml.lines().all(|line| written.contains(line)), "{written}");
+        assert_eq!(written.len(), expected.len());
+        // And gives way when it must say something.
+        let all = Note {
+            id,
+            title: Some("t".to_owned()),
+            collection: Some("w".to_owned()),
+            section: Some("r".to_owned()),
+            tags: vec!["a".to_owned()],
+            ..forgotten.clone()
+        };
+        let written = rewrite(&text, &all).unwrap().unwrap();
+        assert_eq!(note(&written), all, "{written}");
+        assert!(written.contains("mine2: x\n"));
+    }
+}
+
+#[test]
+fn what_was_forgotten_stays_so_when_it_breaks() {
+    let rows = [
+        ("---\ntitle: [x\nstatus: deleted\n---\nText", true),
+        ("---\r\ntitle: [x\r\nstatus: Deleted # remark\r\n---\r\n", true),
+        ("\u{feff}---\n  # remark\n\n  title: a\n  title: b\n  status: \"deleted\"\n---\n", true),
+        ("---\nstatus: active\nstatus: deleted\n---\n", true),
+        ("---\nstatus: deleted\ntitle: x\n\ntext", true),
+        ("---\ntitle: x\n\nstatus: deleted\n", false),
+        ("---\ntitle: [x\nstatus: active\n---\nstatus: deleted\n", false),
+        ("---\ntitle: [x\nmine:\n  status: deleted\n---\n", false),
+        ("---\ntitle: [x\nstatus: deleted or not\n---\n", false),
+    ];
+    for (text, expected) in rows {
+        broken(text);
+        assert_eq!(read(text).0.is_deleted, expected, "{text:?}");
+    }
+}
+
+#[test]
+fn of_very_many_tags_the_first_count() {
+    let count = 10_000;
+    let tags: Vec<_> = (0..count).map(|number| format!("t{number}")).collect();
+    for list in [format!("[{}]", tags.join(",")), format!("\n- {}", tags[..5_000].join("\n- ")), tags.join(" ")] {
+        let text = format!("---\ntags: {list}\n---\n");
+        let said = note(&text);
+        assert_eq!(said.tags, tags[..TAGS_MAX]);
+        assert!(changed(&text, |note| note.always_load = true).contains(&list));
+        // The others would be lost.
+        let error = rewrite(&text, &Note { tags: vec!["one".to_owned()], ..said }).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Conflict);
+    }
 }
 
 #[test]

@@ -1,13 +1,20 @@
 use std::cell::RefCell;
 use std::fs;
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
+
+use loci_core::{Clock, Note, NoteFolder, Timestamp};
 
 use super::*;
+use crate::VaultFolder;
 use crate::disk::testing::{FLUSHES, IS_PLAIN};
 
 /// Where a test may come between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
+    Written,
+    BeforeRenaming,
     BeforeExchange,
     AfterExchange,
 }
@@ -32,7 +39,7 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        Place { folder: tempfile::tempdir().unwrap(), temporary: Temporary::of(Path::new("lock")) }
+        Place { folder: tempfile::tempdir().unwrap(), temporary: Temporary::default() }
     }
 
     fn with(name: &str, text: &str) -> Self {
@@ -223,17 +230,20 @@ fn a_link_in_the_place_of_the_note_stays_and_is_not_followed() {
 #[test]
 fn what_a_crash_left_is_cleared_unless_it_is_somebodys_text() {
     let place = Place::with("note.md", "note");
-    let begin = place.temporary.begin.clone();
+    let begin = place.temporary.begin();
+    let random = random_token();
     let [old, new] = ["old", "new"].map(|text| short(&read::hash(text.as_bytes())));
-    let swap = format!("{begin}{old}-{new}.swap");
+    let swap = format!("{begin}{random}-{old}-{new}.swap");
     let left_alone = [
         format!("{begin}x.new"),
         format!("{begin}.new"),
-        format!("{begin}1.new.md"),
-        format!("{begin}{old}.swap"),
-        format!("{begin}{old}-{new}0.swap"),
-        ".loci-00000000-1.new".to_owned(),
-        ".loci-1.new".to_owned(),
+        format!("{begin}1.new"),
+        format!("{begin}{random}.new.md"),
+        format!("{begin}{old}-{new}.swap"),
+        format!("{begin}{random}-{old}.swap"),
+        format!("{begin}{random}-{old}-{new}0.swap"),
+        format!(".loci-0000000000000000-{random}.new"),
+        format!(".loci-{random}.new"),
         "note.md".to_owned(),
     ];
     for name in &left_alone {
@@ -243,7 +253,7 @@ fn what_a_crash_left_is_cleared_unless_it_is_somebodys_text() {
         assert!(place.folder.path().join(name).exists(), "{name}");
         fs::remove_file(place.folder.path().join(name)).unwrap();
     }
-    for (name, text) in [(format!("{begin}7.new"), "half"), (swap.clone(), "old"), (swap.clone(), "new")] {
+    for (name, text) in [(format!("{begin}{random}.new"), "half"), (swap.clone(), "old"), (swap.clone(), "new")] {
         assert!(place.temporary.is_ours(&name));
         place.put(&name, text);
         place.temporary.clear(&place.open(), &name).unwrap();
@@ -257,17 +267,99 @@ fn what_a_crash_left_is_cleared_unless_it_is_somebodys_text() {
 }
 
 #[test]
-fn a_name_that_a_crash_left_is_taken_over() {
-    let place = Place::with("note.md", "old");
-    let [old, new] = ["old", "new"].map(|text| short(&read::hash(text.as_bytes())));
-    place.put(&format!("{}0.new", place.temporary.begin), "half of something longer");
-    place.put(&format!("{}{old}-{new}.swap", place.temporary.begin), "old");
-    place.replace("old", "new").unwrap();
-    assert_eq!(place.files(), files(&[("note.md", "new")]));
+fn every_lock_has_its_own_temporary_files() {
+    let [one, other] = [(); 2].map(|()| Temporary::default());
+    let name = one.new_name();
+    assert!(one.is_ours(&name) && !other.is_ours(&name));
+    assert_ne!(one.new_name(), name);
+    other.name_after(&one.token.lock().unwrap());
+    assert!(other.is_ours(&name));
 }
 
 #[test]
-fn every_lock_has_its_own_temporary_files() {
-    let [one, other] = ["a/lock", "b/lock"].map(|path| Temporary::of(Path::new(path)));
-    assert!(one.is_ours(&format!("{}1.new", one.begin)) && !other.is_ours(&format!("{}1.new", one.begin)));
+fn what_is_displaced_can_be_looked_at_again() {
+    on_every_disk(|| {
+        let place = Place::with("note.md", "old");
+        place.replace("old", "new").unwrap();
+        let mut displaced = place.temporary.take_displaced();
+        assert_eq!((displaced.len(), place.temporary.take_displaced().len()), (1, 0));
+        assert!(!displaced[0].is_changed(true).unwrap());
+    });
+}
+
+#[test]
+fn what_is_written_between_the_look_and_the_renaming_is_kept() {
+    IS_PLAIN.set(true);
+    let place = Place::with("note.md", "old");
+    place.replace_while(Moment::BeforeRenaming, |path| fs::write(path.join("note.md"), "theirs").unwrap()).unwrap();
+    IS_PLAIN.set(false);
+    let mut displaced = place.temporary.take_displaced();
+    assert!(displaced[0].is_changed(false).unwrap());
+    place.temporary.put_beside(&place.open(), &displaced[0].file).unwrap();
+    assert_eq!(place.files(), files(&[("note.md", "new"), ("recovered note.md", "theirs")]));
+}
+
+/// Where a child is to change its note, and the moment at which it kills itself.
+const CHILD: &str = "LOCI_TEST_KILLED";
+
+#[cfg(unix)]
+#[test]
+fn what_a_kill_leaves_is_cleared() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+    for (moment, ending, text) in
+        [("Written", "new", "old"), ("BeforeExchange", "swap", "old"), ("AfterExchange", "swap", "new")]
+    {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join("notes")).unwrap();
+        fs::write(place.path().join("notes/note.md"), "old").unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["write::tests::child_that_is_killed", "--exact"]).stdout(Stdio::null());
+        let status = child.env(CHILD, format!("{moment} {}", place.path().display())).status().unwrap();
+        assert_eq!(status.signal(), Some(9), "{moment}");
+        let names = || {
+            let entries = fs::read_dir(place.path().join("notes")).unwrap();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let left = names();
+        assert!(left[0].starts_with(".loci-") && left[0].ends_with(ending) && left.len() == 2, "{moment}: {left:?}");
+        assert!(vault(place.path()).lock().is_ok());
+        assert_eq!(names(), ["note.md"], "{moment}");
+        assert_eq!(fs::read_to_string(place.path().join("notes/note.md")).unwrap().trim(), text, "{moment}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn child_that_is_killed() {
+    let Ok(told) = std::env::var(CHILD) else { return };
+    let (when, place) = told.split_once(' ').unwrap();
+    let when = when.to_owned();
+    let hook: Hook = Rc::new(move |moment| {
+        if format!("{moment:?}") == when {
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
+        }
+    });
+    let folder = vault(Path::new(place));
+    let _lock = folder.lock().unwrap();
+    let read = folder.read("note.md").unwrap().unwrap();
+    HOOK.set(Some(hook));
+    let note = Note { body: "new".to_owned(), ..Note::default() };
+    folder.rewrite("note.md", &read.hash, &note).unwrap();
+}
+
+/// The notes in a folder, with their lock beside them.
+fn vault(place: &Path) -> VaultFolder {
+    VaultFolder::new(place.join("notes"), place.join("lock"), Arc::new(Early))
+}
+
+/// A clock that stands long before every file was written.
+struct Early;
+
+impl Clock for Early {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_microseconds(0)
+    }
 }

@@ -40,7 +40,7 @@ fn run(program: &str, arguments: &[&str], path: &Path) -> bool {
 /// Neither a new note nor a change of this one can be written; nothing is changed, and nothing left.
 fn assert_refused(place: &Path, vault: &VaultFolder, path: &str, body: &str, says: &str) {
     let before = (files(place), read(vault, path));
-    let created = vault.create(&note(99, "refused", body)).map(drop);
+    let created = vault.create(&note(99, "refused", body), false).map(drop);
     let changed = Note { body: body.to_owned(), ..said(&before.1).clone() };
     let rewritten = vault.rewrite(path, &before.1.hash, &changed).map(drop);
     for refused in [created, rewritten] {

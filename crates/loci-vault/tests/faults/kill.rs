@@ -1,6 +1,7 @@
 //! A process that is killed at any moment leaves every note as the old or the new text.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use loci_core::{Note, NoteFolder};
@@ -13,6 +14,9 @@ const WRITES: usize = 500;
 const NOTES: usize = 4;
 /// The longest time after an answer at which the process is killed: longer than a write takes.
 const DELAY_MICROSECONDS: usize = 3_000;
+
+/// How long the beginning of a write is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A text that tells whether it is whole.
 fn text(version: usize) -> String {
@@ -50,7 +54,12 @@ fn a_killed_process_leaves_every_note_whole() {
             answered.insert(path.to_owned(), version.parse().unwrap());
             writes += 1;
             answers += 1;
-            if answers == limit {
+            if answers == limit && rounds % 2 == 0 {
+                // In the middle of a write, as far as that can be seen from here.
+                let start = Instant::now();
+                while start.elapsed() < PATIENCE && !is_writing(place.path()) {}
+                child.kill().unwrap();
+            } else if answers == limit {
                 let delay = Duration::from_micros(random.below(DELAY_MICROSECONDS) as u64);
                 let start = Instant::now();
                 while start.elapsed() < delay {
@@ -68,6 +77,13 @@ fn a_killed_process_leaves_every_note_whole() {
         assert!(files(place.path()).iter().all(|name| !name.starts_with('.') && !name.starts_with("recovered")));
     }
     println!("{rounds} kills, {leftovers} temporary files were left and cleared");
+    assert!(leftovers > 0, "no kill came in the middle of a write");
+}
+
+/// Whether there is a temporary file. Names may go while they are listed.
+fn is_writing(place: &Path) -> bool {
+    let mut entries = std::fs::read_dir(place.join("notes")).unwrap().flatten();
+    entries.any(|entry| entry.file_name().to_string_lossy().starts_with(".loci-"))
 }
 
 /// Every note is the version that was answered for, or the one after it.

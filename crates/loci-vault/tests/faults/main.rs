@@ -6,6 +6,7 @@
 mod disk;
 mod editors;
 mod kill;
+mod neighbours;
 mod processes;
 
 use std::path::Path;
@@ -20,6 +21,17 @@ struct Early;
 impl Clock for Early {
     fn now(&self) -> Timestamp {
         Timestamp::from_microseconds(0)
+    }
+}
+
+/// The clock of the system, which tells what is just being written.
+struct Wall;
+
+impl Clock for Wall {
+    #[expect(clippy::disallowed_methods, reason = "editors write at the time that it is")]
+    fn now(&self) -> Timestamp {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        Timestamp::from_microseconds(i64::try_from(since.as_micros()).unwrap())
     }
 }
 
@@ -48,7 +60,7 @@ fn note(number: usize, title: &str, body: &str) -> Note {
 
 /// Writes a new note; returns its path.
 fn create(vault: &VaultFolder, note: &Note) -> String {
-    let Created::New(path, _) = vault.create(note).unwrap() else { panic!("it was there before") };
+    let Created::New(path, _) = vault.create(note, false).unwrap() else { panic!("it was there before") };
     path
 }
 
