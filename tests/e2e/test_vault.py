@@ -239,11 +239,12 @@ class Commands(unittest.TestCase):
             with open(vault / "large.md", "wb") as large:
                 large.truncate(50 << 20)
             os.symlink("/etc/hostname", vault / "outside.md")
+            (vault / "esc\x1b[31m\nbinary.md").write_bytes(b"\x00")
             os.symlink("/etc", vault / "outside")
 
             # Nothing was read yet; then the next command that searches reads them.
             status = json.loads(run(data, "vault", "status", "--json").stdout)
-            self.assertEqual((status["notes"], status["not_indexed"], status["watched"]), (0, 6, False))
+            self.assertEqual((status["notes"], status["not_indexed"], status["watched"]), (0, 7, False))
             found = json.loads(run(data, "list", "--json").stdout)
             self.assertEqual(sorted(one["content"] for one in found), ["---\ntitle: [\n---\ntext", "one", "two"])
             checked = run(data, "vault", "check", "--json")
@@ -255,11 +256,13 @@ class Commands(unittest.TestCase):
                     "a.sync-conflict-20240101-120000-ABCDEFG.md": "conflict_copy",
                     "b.md": "duplicate_uid",
                     "binary.md": "not_text",
+                    "esc\x1b[31m\nbinary.md": "not_text",
                     "broken.md": "broken_frontmatter",
                     "large.md": "too_large",
                     "outside.md": "not_a_file",
                 },
             )
+            self.assertIn("esc\\u{1b}[31m\\nbinary.md", run(data, "vault", "check").stdout.decode())
             doctor = run(data, "doctor").stdout.decode()
             self.assertRegex(doctor, r"warn  notes .*1 broken_frontmatter")
             # The command line forgets softly, too.
@@ -272,6 +275,13 @@ class Commands(unittest.TestCase):
             refused = run(data, "list", "--vault", str(data.parent))
             self.assertEqual(refused.returncode, 2)
             self.assertIn("choose another with --vault or --data", refused.stderr.decode())
+            # By another name, and not there yet.
+            (data.parent / "real").mkdir()
+            link = data.parent / "link"
+            link.symlink_to(data.parent / "real")
+            refused = run(link / "data", "list", "--vault", str(link))
+            self.assertEqual(refused.returncode, 2)
+            self.assertEqual(files(data.parent / "real"), [])
 
 
 if __name__ == "__main__":

@@ -244,8 +244,8 @@ pub enum Vault {
     Status,
     /// List what is wrong with the notes, and those that are not indexed yet; reads no note, changes nothing
     ///
-    /// Conflict copies of sync clients, broken frontmatter, two notes with one uid, files that are too large, no
-    /// text or links. Fails if there are any.
+    /// Wrong are conflict copies of sync clients, broken frontmatter, two notes with one uid, files that are too
+    /// large, no text or links: then it fails.
     Check,
     /// Bring the index up to the notes now, as `loci serve` and `loci mcp` do by themselves
     Reconcile {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use directories::ProjectDirs;
-use loci_engine::{FusionWeights, Phase, Phases, Policy, RankingWeights, SearchMode};
+use loci_engine::{FusionWeights, Phase, Phases, Policy, RankingWeights, SearchMode, check};
 use tracing::level_filters::LevelFilter;
 
 use crate::exit::{Exit, Failure};
@@ -423,7 +423,9 @@ impl Values {
     fn phases(&self) -> Result<Phases, Failure> {
         let mut phases = Phases::default();
         for (name, query) in self.by_name(&PHASES_QUERIES)? {
-            phases.0.entry(name).or_default().query = query.join(", ");
+            let query = query.join(", ");
+            check::query("query", &query).map_err(|error| self.wrong(&PHASES_QUERIES, format!("has {error}")))?;
+            phases.0.entry(name).or_default().query = query;
         }
         for (name, tags) in self.by_name(&PHASES_TAGS)? {
             let phase = phases.0.entry(name.clone()).or_insert_with(|| Phase { query: name, tags: Vec::new() });
@@ -437,11 +439,15 @@ impl Values {
         let mut named: Vec<(String, Vec<String>)> = Vec::new();
         for item in self.list(setting) {
             match (item.split_once('='), named.last_mut()) {
-                (Some((name, text)), _) if !name.trim().is_empty() && !text.trim().is_empty() => {
+                (Some((name, text)), _) if check::name("name", name).is_ok() && !text.trim().is_empty() => {
                     named.push((name.trim().to_owned(), vec![text.trim().to_owned()]));
                 }
                 (None, Some((_, texts))) => texts.push(item),
-                _ => return Err(self.wrong(setting, "has an item without a name or a text; give each as name=text")),
+                _ => {
+                    return Err(
+                        self.wrong(setting, "has an item without a text or a usable name; give each as name=text")
+                    );
+                }
             }
         }
         Ok(named.into_iter().collect())

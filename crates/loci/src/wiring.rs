@@ -46,6 +46,12 @@ pub struct Wiring {
     pub weights: Weights,
 }
 
+/// The path without links, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    let found = path.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
+    found.map_or_else(|| path.to_owned(), |(ancestor, real)| real.join(path.strip_prefix(ancestor).unwrap_or(path)))
+}
+
 /// What a command works with.
 pub struct Parts {
     /// The store, as the keeper of tokens and for its own check.
@@ -76,7 +82,6 @@ impl Vault {
     fn of(settings: &Settings, data: &Path) -> Result<Self, Failure> {
         let named = settings.vault.clone().filter(|_| data == settings.data);
         let folder = named.unwrap_or_else(|| data.join("vault"));
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if real(data).starts_with(real(&folder)) {
             let message = format!(
                 "the data folder {} lies in the folder of notes {}; keep the database out of what is synced: choose \
