@@ -83,6 +83,8 @@ impl Background {
                     // One process watches, and reads them for all.
                     if is_watching.load(Ordering::SeqCst) {
                         reconciling.reconcile()?;
+                    } else {
+                        reconciling.notes_kept_by_another();
                     }
                     Ok(interval)
                 }
@@ -95,17 +97,23 @@ impl Background {
 
 /// Watches the notes, or waits until no other process does.
 fn watch(parts: &Parts, is_watching: Arc<AtomicBool>, changed: Arc<Bell>) -> Option<FolderWatch> {
-    let engine = Arc::clone(&parts.engine);
-    let report = move |watched| match watched {
-        Watched::Changed => {
-            is_watching.store(true, Ordering::SeqCst);
+    let report = {
+        let (is_watching, changed) = (Arc::clone(&is_watching), Arc::clone(&changed));
+        move |watched| {
+            if watched == Watched::Changed {
+                is_watching.store(true, Ordering::SeqCst);
+            }
             changed.ring();
         }
-        Watched::ByAnother => engine.notes_kept_by_another(),
     };
     let vault = &parts.vault;
     let watch = FolderWatch::start(vault.folder.clone(), vault.watch_lock.clone(), report);
-    watch.inspect_err(|error| tracing::warn!(%error, "notes that people change are not seen by this process")).ok()
+    let without = |error: &std::io::Error| {
+        tracing::warn!(%error, "the notes cannot be watched: what people change is seen at every interval of maintenance");
+        is_watching.store(true, Ordering::SeqCst);
+        changed.ring();
+    };
+    watch.inspect_err(without).ok()
 }
 
 fn flush_notes(engine: &Engine, linger: Duration, interval: Duration) -> Result<Duration> {
