@@ -281,6 +281,8 @@ class Commands(unittest.TestCase):
             link.symlink_to(data.parent / "real")
             refused = run(link / "data", "list", "--vault", str(link))
             self.assertEqual(refused.returncode, 2)
+            refused = run(data.parent / "nothing" / ".." / "real" / "data", "list", "--vault", str(data.parent / "real"))
+            self.assertEqual(refused.returncode, 2)
             self.assertEqual(files(data.parent / "real"), [])
 
 

@@ -1,6 +1,6 @@
 //! Concrete parts behind the engine's seams, as the settings choose them.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
@@ -49,7 +49,16 @@ pub struct Wiring {
 /// The path without links, as far as it is there.
 fn real(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
-    found.map_or_else(|| path.to_owned(), |(ancestor, real)| real.join(path.strip_prefix(ancestor).unwrap_or(path)))
+    let Some((ancestor, mut real)) = found else { return path.to_owned() };
+    for part in path.strip_prefix(ancestor).unwrap_or(path).components() {
+        match part {
+            Component::ParentDir => {
+                real.pop();
+            }
+            part => real.push(part),
+        }
+    }
+    real
 }
 
 /// What a command works with.
