@@ -74,7 +74,7 @@ impl Notes {
     /// Why it cannot be told which of the known files are gone, if so: the folder is not there, or it is
     /// another one than the noted one and has none of them. Some files may be read to tell that.
     pub(crate) fn away(&self, rows: &[NoteFile], scan: &FolderScan, noted: Option<&String>) -> Option<String> {
-        let count = rows.iter().filter(|row| row.missing_since.is_none()).count();
+        let count = rows.iter().filter(|row| row.missing_since.is_none() && row.memory.is_some()).count();
         let is_known_folder = || scan.identity.as_ref() == noted || self.has_known(rows, scan);
         if count == 0 || (scan.identity.is_some() && is_known_folder()) {
             return None;

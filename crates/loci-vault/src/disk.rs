@@ -40,6 +40,19 @@ pub(crate) fn identity(metadata: &Metadata) -> String {
     made
 }
 
+/// Whether an open file still has a name, or has one again.
+pub(crate) fn has_name(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::MetadataExt::nlink(metadata) > 0
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
+}
+
 /// Makes a file durable.
 pub(crate) fn flush(file: &File) -> io::Result<()> {
     #[cfg(test)]

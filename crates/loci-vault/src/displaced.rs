@@ -7,12 +7,14 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{ContentHash, FileStamp, Timestamp};
 
-use crate::disk::{Folder, stamp, wait_for_writers};
+use crate::disk::{Folder, has_name, stamp, wait_for_writers};
 use crate::read;
 use crate::write::short;
 
 /// Files that are kept open; of more, those that were displaced first are given up.
 pub(crate) const KEPT_MAX: usize = 64;
+/// How long nobody must have written for what is there to be taken for whole before the time is over.
+const PAUSE_SECONDS: i64 = 5;
 /// How long a file is kept open.
 pub(crate) const KEPT_SECONDS: i64 = 60;
 
@@ -45,10 +47,13 @@ impl Displaced {
     }
 
     /// Whether it holds something that is known nowhere else. Its bytes are looked at if its stamp is another one
-    /// than the last time, or in any case if this is the last time: two writes in one instant have one stamp.
-    pub fn is_changed(&mut self, is_last: bool) -> io::Result<bool> {
-        let stamp = stamp(&self.file.metadata()?);
-        if stamp.bytes == 0 || self.stamp == Some(stamp) && !is_last {
+    /// than the last time and the writer pauses, or in any case if this is the last time: two writes in one instant
+    /// have one stamp. A file that has a name again, or another one, loses nothing.
+    pub fn is_changed(&mut self, now: Timestamp, is_last: bool) -> io::Result<bool> {
+        let metadata = self.file.metadata()?;
+        let stamp = stamp(&metadata);
+        let pauses = stamp.modified_nanoseconds / 1_000 <= now.plus_seconds(-PAUSE_SECONDS).microseconds();
+        if stamp.bytes == 0 || has_name(&metadata) || !is_last && (self.stamp == Some(stamp) || !pauses) {
             return Ok(false);
         }
         let hash = self.hash()?;

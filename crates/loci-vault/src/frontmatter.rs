@@ -233,7 +233,8 @@ fn says_deleted(text: &str) -> bool {
     let says = |line: &str| {
         let (name, value) = line.strip_prefix(indent)?.split_once(':')?;
         let value = value.split(" #").next()?.trim().trim_matches(['"', '\'']);
-        Some(name.trim_end() == Key::Status.name() && value.eq_ignore_ascii_case(keys::DELETED))
+        let name = name.trim_end().trim_matches(['"', '\'']);
+        Some(name == Key::Status.name() && value.eq_ignore_ascii_case(keys::DELETED))
     };
     lines().any(|line| says(line) == Some(true))
 }

@@ -66,7 +66,8 @@ impl Site {
             let (parents, name) = split(path);
             self.enter(parents).and_then(|folder| self.temporary.clear(&folder, name))
         });
-        let mut is_cleared = true;
+        // A folder that is away is looked through when it is back.
+        let mut is_cleared = walked.is_ok();
         for error in cleared.chain([walked]).filter_map(io::Result::err) {
             if error.kind() != ErrorKind::NotFound {
                 is_cleared = false;
@@ -124,10 +125,11 @@ impl Site {
 
     /// Looks at all displaced files for the last time.
     pub fn end(self: &Arc<Self>) {
+        let now = self.clock.now();
         let mut files = self.keep.files();
         files.has_ended = true;
         self.keep.ended.notify_all();
-        let is_changed = files.kept.iter_mut().any(|kept| kept.displaced.is_changed(true).unwrap_or(true));
+        let is_changed = files.kept.iter_mut().any(|kept| kept.displaced.is_changed(now, true).unwrap_or(true));
         drop(files);
         // A fault of the lock has been told to others; what was written is worth more.
         let held = is_changed.then(|| self.lock());
@@ -146,7 +148,7 @@ impl Site {
     fn look_at(&self, mut kept: Kept, is_end: bool) -> Option<Kept> {
         let now = self.clock.now();
         let is_last = is_end || kept.until <= now;
-        let put = kept.displaced.is_changed(is_last).and_then(|is_changed| {
+        let put = kept.displaced.is_changed(now, is_last).and_then(|is_changed| {
             if !is_changed {
                 return Ok(());
             }

@@ -198,7 +198,12 @@ impl Temporary {
         file.rewind()?;
         let (new, _) = self.write(folder, &mut file, None)?;
         let hash = Displaced::open(folder, &new, &[]).and_then(|file| file.hash());
-        put_visible(folder, &new).and_then(|()| folder.flush())?;
+        if let Err(error) = put_visible(folder, &new) {
+            // The open file still has it, and a later attempt.
+            folder.remove(&new)?;
+            return Err(error);
+        }
+        folder.flush()?;
         Ok(hash?.map(|hash| short(&hash)).unwrap_or_default())
     }
 
@@ -291,7 +296,7 @@ fn put_visible(folder: &Folder, name: &str) -> io::Result<()> {
             }
         }
     }
-    Ok(())
+    Err(io::Error::other("there are too many recovered notes; look through them and delete them"))
 }
 
 /// The hash of a file; none if it is no file, or larger than a note may be.

@@ -88,7 +88,12 @@ impl Engine {
             return Ok(Some(memory));
         }
         let written = match notes.folder.rewrite(&row.path, &read.hash, &note) {
-            Err(error) if matches!(error.code, ErrorCode::Conflict | ErrorCode::NotFound) => return Ok(None),
+            Err(error) if error.code == ErrorCode::NotFound => return Ok(None),
+            Err(error) if error.code == ErrorCode::Conflict => {
+                // Where nobody changed the file, it is the file that does not let itself be rewritten.
+                let is_unchanged = notes.folder.read(&row.path)?.is_some_and(|now| now.hash == read.hash);
+                return if is_unchanged { Err(error) } else { Ok(None) };
+            }
             outcome => outcome?,
         };
         // What another text links to is found out by the next look.

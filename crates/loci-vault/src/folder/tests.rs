@@ -478,16 +478,33 @@ fn what_is_written_into_a_displaced_file_is_put_beside_the_note() {
     assert_eq!(fs::read_dir(place.root.join("sub")).unwrap().count(), 1);
     write(&mut editor, "first, ");
     look();
+    // Not before they pause.
+    assert_eq!(place.files(), ["sub/tea.md"]);
+    let pause = |editor: &fs::File, second| {
+        editor.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(second)).unwrap();
+        place.clock.set(Timestamp::from_microseconds(10_000_000));
+        look();
+        look();
+    };
+    pause(&editor, 1);
     assert_eq!(place.text("sub/recovered note.md"), "first, ");
-    look();
     write(&mut editor, "second");
-    look();
-    look();
+    pause(&editor, 2);
     assert_eq!(place.text("sub/recovered note 2.md"), "first, second");
     assert_eq!(place.text("sub/tea.md"), "black\n");
     // What was there before is nothing new.
     editor.set_len(0).unwrap();
-    look();
+    pause(&editor, 3);
+    // What has a name is not lost.
+    fs::write(place.root.join("sub/one.md"), "one").unwrap();
+    fs::hard_link(place.root.join("sub/one.md"), place.root.join("sub/two.md")).unwrap();
+    let mut editor = open(&place, "sub/one.md");
+    change(&place, "sub/one.md", "another");
+    write(&mut editor, "two");
+    pause(&editor, 4);
+    assert_eq!(place.text("sub/two.md"), "two");
+    fs::remove_file(place.root.join("sub/one.md")).unwrap();
+    fs::remove_file(place.root.join("sub/two.md")).unwrap();
     assert_eq!(place.files(), ["sub/recovered note 2.md", "sub/recovered note.md", "sub/tea.md"]);
 }
 

@@ -93,7 +93,8 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
 
 /// Whether there may be a key in the line: a colon with nothing or a blank behind it.
 fn may_have_key(line: &str) -> bool {
-    line.match_indices(':').any(|(colon, _)| line[colon + 1..].chars().next().is_none_or(char::is_whitespace))
+    line.trim_start().starts_with('{')
+        || line.match_indices(':').any(|(colon, _)| line[colon + 1..].chars().next().is_none_or(char::is_whitespace))
 }
 
 /// Whether the line is neither blank nor a comment.

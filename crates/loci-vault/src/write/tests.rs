@@ -283,7 +283,7 @@ fn what_is_displaced_can_be_looked_at_again() {
         place.replace("old", "new").unwrap();
         let mut displaced = place.temporary.take_displaced();
         assert_eq!((displaced.len(), place.temporary.take_displaced().len()), (1, 0));
-        assert!(!displaced[0].is_changed(true).unwrap());
+        assert!(!displaced[0].is_changed(Timestamp::from_microseconds(0), true).unwrap());
     });
 }
 
@@ -294,7 +294,9 @@ fn what_is_written_between_the_look_and_the_renaming_is_kept() {
     place.replace_while(Moment::BeforeRenaming, |path| fs::write(path.join("note.md"), "theirs").unwrap()).unwrap();
     IS_PLAIN.set(false);
     let mut displaced = place.temporary.take_displaced();
-    assert!(displaced[0].is_changed(false).unwrap());
+    let (soon, later) = (Timestamp::from_microseconds(0), Timestamp::from_microseconds(i64::MAX));
+    assert!(!displaced[0].is_changed(soon, false).unwrap(), "they may go on writing");
+    assert!(displaced[0].is_changed(later, false).unwrap());
     place.temporary.put_beside(&place.open(), &displaced[0].file).unwrap();
     assert_eq!(place.files(), files(&[("note.md", "new"), ("recovered note.md", "theirs")]));
 }
