@@ -146,7 +146,10 @@ fn tools(page: &mut String, dialect: &loci_dialects::Dialect) {
         for (name, schema) in arguments {
             let need = if required.iter().any(|known| known == name) { " (required)" } else { "" };
             let meaning = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
-            let _ = writeln!(page, "| `{name}`{need} | {} | {meaning} |", type_of(schema));
+            let mut names = vec![format!("`{name}`")];
+            let aliases = tool.aliases.iter().filter(|(_, named)| named == name);
+            names.extend(aliases.map(|(alias, _)| format!("`{alias}`")));
+            let _ = writeln!(page, "| {}{need} | {} | {meaning} |", names.join(" or "), type_of(schema));
         }
     }
     if let Some(resources) = &dialect.resources {
