@@ -19,6 +19,10 @@ pub struct Filter {
     pub origin: Option<String>,
     /// Only memories of these tiers; of all, if empty.
     pub tiers: Vec<Tier>,
+    /// Of the memories that are kept [apart](Tier::Apart), only those that came in through this tool set.
+    pub apart_origin: Option<String>,
+    /// Only memories of this [thread](crate::Thread), whoever's.
+    pub thread: Option<String>,
     /// Only memories first stored at this moment or later.
     pub created_from: Option<Timestamp>,
     /// Only memories first stored at this moment or earlier.
@@ -121,6 +125,8 @@ impl Filter {
             owner: OwnerFilter::Any,
             origin: None,
             tiers: Vec::new(),
+            apart_origin: None,
+            thread: None,
             created_from: None,
             created_until: None,
             collections: CollectionFilter::Any,
@@ -141,6 +147,8 @@ impl Filter {
             && self.owner.admits(memory.owner.as_deref())
             && self.origin.as_ref().is_none_or(|origin| memory.origin == *origin)
             && (self.tiers.is_empty() || self.tiers.contains(&memory.tier))
+            && (memory.tier != Tier::Apart || self.apart_origin.as_ref().is_none_or(|origin| memory.origin == *origin))
+            && self.thread.as_ref().is_none_or(|name| memory.thread.as_ref().is_some_and(|thread| thread.name == *name))
             && self.created_from.is_none_or(|from| memory.created_at >= from)
             && self.created_until.is_none_or(|until| memory.created_at <= until)
             && self.collections.admits(memory.place.collection.as_deref())

@@ -95,3 +95,15 @@ pub const PATTERN_BYTES_MAX: usize = 1_024;
 pub const WEB_REPLY_BYTES_MAX: usize = 1 << 20;
 /// Seconds that one request to a web search service may take.
 pub const WEB_SECONDS_MAX: u64 = 10;
+/// Facts of one reply; the query must be narrowed beyond it.
+pub const FACTS_MAX: usize = 1_000;
+/// Bytes of UTF-8 in the name of a thing or a relation of the knowledge graph.
+pub const ENTITY_BYTES_MAX: usize = 512;
+/// Rooms of one walk through the graph of places.
+pub const TRAVERSED_MAX: usize = 50;
+/// Steps of such a walk; a larger number clamps to it.
+pub const HOPS_MAX: usize = 10;
+/// Tunnels of one space.
+pub const TUNNELS_MAX: usize = 10_000;
+/// Bytes of a file that memories are made from; a larger one is left out and counted.
+pub const SOURCE_FILE_BYTES_MAX: u64 = 10 << 20;

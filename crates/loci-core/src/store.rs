@@ -5,9 +5,10 @@
 //! asynchronous runtime (`docs/adr/0002-blocking-store.md`).
 
 use crate::{
-    Access, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Filter,
-    IdempotencyStore, Job, JobOutcome, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page,
-    Passage, Reader, Result, Space, Tier, Timestamp, Vector,
+    Access, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Fact, FactStore,
+    Filter, IdempotencyStore, Job, JobOutcome, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore,
+    Page, Passage, Period, Reader, Result, SettingStore, SourceFile, SourceStore, Space, Tier, Timestamp, Tunnel,
+    TunnelStore, Vector,
 };
 
 /// Changes that happen together or not at all.
@@ -90,6 +91,49 @@ pub enum Change {
     /// [`KEYED_ANSWERS_BYTES_MAX`](crate::limits::KEYED_ANSWERS_BYTES_MAX) bytes of them, expired ones included,
     /// the oldest are removed, by the moment they were kept, then by operation and key, but never this one.
     KeepAnswer(Box<KeyedAnswer>),
+    /// Stores a new fact. No fact may have its id, and if its end is open, none with the same subject, predicate
+    /// and object and an open end may be there.
+    PutFact(Box<Fact>),
+    /// Says when a fact ended or will. It must be there and have the end `before`.
+    EndFact {
+        /// Its id.
+        id: String,
+        /// The end that it has.
+        before: Option<Period>,
+        /// The end that it gets.
+        valid_to: Period,
+    },
+    /// Stores a tunnel, in the place of the one with that id.
+    PutTunnel(Box<Tunnel>),
+    /// Removes a tunnel, which must be there.
+    DeleteTunnel {
+        /// Its id.
+        id: String,
+    },
+    /// Stores a value under a name, in the place of the one that is there.
+    PutSetting {
+        /// Whose; nobody's, if none.
+        owner: Option<String>,
+        /// The name.
+        name: String,
+        /// The value.
+        value: String,
+    },
+    /// Stores what is known of a file that memories were made from, in the place of what was known of it in that
+    /// collection. That must be `expect`, so that nothing is lost of what another process read meanwhile.
+    PutSourceFile {
+        /// What is known now.
+        file: Box<SourceFile>,
+        /// What was known when it was read; none, if nothing.
+        expect: Option<Box<SourceFile>>,
+    },
+    /// Forgets a file that memories were made from; nothing happens if it is not known.
+    DeleteSourceFile {
+        /// The collection; none is global.
+        collection: Option<String>,
+        /// Its path.
+        path: String,
+    },
 }
 
 /// What a write relies on.
@@ -101,13 +145,24 @@ pub enum Expect {
     Revision(u64),
 }
 
-/// How many memories of a place pass a filter.
+/// The order of a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FilingOrder {
+    /// As they came into the store.
+    FirstFirst,
+    /// The other way round.
+    LastFirst,
+}
+
+/// How many memories of a place and a kind pass a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
     /// The collection; none is global.
     pub collection: Option<String>,
     /// The section within it.
     pub section: String,
+    /// The kind.
+    pub kind: String,
     /// How many.
     pub memories: u64,
 }
@@ -180,15 +235,26 @@ pub struct StoreSize {
 /// Many threads and many processes may use one store at once. Every read sees all that was
 /// committed before it began, by whichever process.
 pub trait Store:
-    AuditStore + CacheStore + DecisionStore + IdempotencyStore + JobStore + NoteStore + Send + Sync
+    AuditStore
+    + CacheStore
+    + DecisionStore
+    + FactStore
+    + IdempotencyStore
+    + JobStore
+    + NoteStore
+    + SettingStore
+    + SourceStore
+    + TunnelStore
+    + Send
+    + Sync
 {
     /// Makes all changes of the batch, or none. When it returns `Ok`, they are durable: on the
     /// disk, past a crash and a power cut.
     ///
     /// # Errors
-    /// `conflict` if an expectation does not hold, or a position of a [`Thread`](crate::Thread) or the key of an
-    /// answer is taken (nothing was changed, try again from a fresh read); `unavailable` if the store cannot be
-    /// written now.
+    /// `conflict` if an expectation does not hold, a position of a [`Thread`](crate::Thread) or the key of an
+    /// answer is taken, or a fact with an open end is there already (nothing was changed, try again from a fresh
+    /// read); `unavailable` if the store cannot be written now.
     fn commit(&self, batch: Batch) -> Result<()>;
 
     /// The memories with these ids that pass the filter, all as of one moment. In the order of
@@ -221,11 +287,32 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>>;
 
-    /// How many memories pass the filter, by place, in the order of collection and section.
+    /// The memories that pass the filter, in the order in which they came into the store, whatever changed in
+    /// them since.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn filed(&self, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>>;
+
+    /// How many memories pass the filter, by place and kind, in the order of collection, section and kind. For a
+    /// filter that asks for nothing but space, reader, moment, tiers, `apart_origin`, collections, sections and
+    /// forgotten ones it costs by the number of places, and by the memories that are to expire, not by all.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn tally(&self, filter: &Filter) -> Result<Vec<Tally>>;
+
+    /// The same, counted afresh: by looking at every memory, whatever the store keeps count of.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn recount(&self, filter: &Filter) -> Result<Vec<Tally>>;
+
+    /// Drops whatever this process holds of the store in memory, so that what is asked next is read from it.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn reload(&self) -> Result<()>;
 
     /// The best candidates by words and by meaning.
     ///

@@ -1,12 +1,15 @@
 //! Measures the store on the disk of a folder: `cargo bench -p loci-store-sqlite --bench store --
 //! [FOLDER [PART [MEMORIES]]]` (default: the folder for temporary files; choose one on a real disk). Parts are
-//! `writes`, `bulk`, `searches` and `waits`; without one, all are measured.
+//! `writes`, `bulk`, `searches`, `waits` and `palace`; without one, all are measured.
 //!
 //! Disks differ and share their time with others, so read the ratios: each commit rate stands
 //! beside that of the bare device in the same run.
 
 #![expect(clippy::unwrap_used, reason = "a measurement that fails may panic")]
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
+
+#[path = "store/palace.rs"]
+mod palace;
 
 use std::fmt::Display;
 use std::fs::File;
@@ -29,6 +32,7 @@ const WRITERS: usize = 16;
 const BULK: usize = 20_000;
 const BULK_COMMITS: [usize; 2] = [100, 2_000];
 const MEMORIES: [usize; 2] = [10_000, 100_000];
+const DRAWERS: usize = 50_000;
 const THREAD_LENGTH: u64 = 20;
 const SEARCHES: usize = 500;
 const SWEPT: usize = 5_000;
@@ -67,6 +71,9 @@ fn main() {
     }
     if is_chosen("waits") {
         waits(folder.path(), &mut random);
+    }
+    if is_chosen("palace") {
+        palace::measure(folder.path(), memories.unwrap_or(DRAWERS), &mut random);
     }
 }
 

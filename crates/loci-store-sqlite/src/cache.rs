@@ -54,6 +54,13 @@ impl Cache {
         Ok(search(&index))
     }
 
+    /// Drops the index: the next search loads it anew.
+    pub(crate) fn clear(&self) {
+        let mut follower = self.follower.lock().unwrap_or_else(PoisonError::into_inner);
+        *follower = None;
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = Index::default();
+    }
+
     /// Bytes that the index holds in memory; 0 while it is not loaded.
     pub(crate) fn bytes(&self) -> usize {
         let loaded = self.follower.lock().unwrap_or_else(PoisonError::into_inner).is_some();

@@ -1,14 +1,14 @@
 //! Looking for damage.
 
 use loci_core::{AuditQuery, Error};
-use rusqlite::Connection;
 use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, Row};
 
 use crate::codec::decode_terms;
 use crate::failure::{Failure, Result, damaged};
 use crate::read::POSITION_BITS;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
-use crate::{answers, audit, keyed_answers, note_files, read, schema, tokens};
+use crate::{answers, audit, facts, keyed_answers, note_files, read, schema, source_files, tokens, tunnels};
 
 /// What is wrong with the database, in words; empty if nothing is. Reads all of it.
 pub(crate) fn check(connection: &Connection) -> Result<Vec<String>> {
@@ -32,6 +32,10 @@ fn records(connection: &Connection, findings: &mut Vec<String>) -> Result<()> {
         ("files of notes", files_of_notes),
         ("answers under keys", answers_under_keys),
         ("secrets", secrets),
+        ("facts", read_facts),
+        ("tunnels", read_tunnels),
+        ("settings", settings),
+        ("files that memories were made from", files_of_memories),
     ] {
         let mut whole = 0;
         if let Some(problem) = damage(read(connection, &mut whole))? {
@@ -99,6 +103,22 @@ fn definitions(connection: &Connection, findings: &mut Vec<String>) -> Result<bo
     Ok(are_ours)
 }
 
+/// What counts of places that are kept and those that are made afresh have not in common.
+const MISCOUNTED_PLACES: &str = "(
+    WITH afresh AS (
+        SELECT space, visibility, owner, collection, section, kind, tier, origin, is_forgotten, count(*)
+        FROM countable GROUP BY space, visibility, owner, collection, section, kind, tier, origin, is_forgotten)
+    SELECT * FROM (SELECT * FROM place_count EXCEPT SELECT * FROM afresh)
+    UNION ALL SELECT * FROM (SELECT * FROM afresh EXCEPT SELECT * FROM place_count))";
+/// The same of graphs.
+const MISCOUNTED_GRAPHS: &str = "(
+    WITH afresh AS (
+        SELECT space, sum(is_thing), sum(is_fact) FROM (
+            SELECT space, NOT is_relation AS is_thing, 0 AS is_fact FROM graph_name
+            UNION ALL SELECT space, 0, 1 FROM fact) GROUP BY space)
+    SELECT * FROM (SELECT * FROM graph_count EXCEPT SELECT * FROM afresh)
+    UNION ALL SELECT * FROM (SELECT * FROM afresh EXCEPT SELECT * FROM graph_count))";
+
 fn references(connection: &Connection, findings: &mut Vec<String>) -> Result<()> {
     let counts = [
         ("memories without content", "memory WHERE row NOT IN (SELECT memory FROM content)".to_owned()),
@@ -117,6 +137,8 @@ fn references(connection: &Connection, findings: &mut Vec<String>) -> Result<()>
         ),
         ("jobs without a memory", "job WHERE memory NOT IN (SELECT row FROM memory)".to_owned()),
         ("counts of returns without a memory", "access WHERE memory NOT IN (SELECT row FROM memory)".to_owned()),
+        ("differences between the counts of places and their memories", MISCOUNTED_PLACES.to_owned()),
+        ("differences between the counts of facts and the facts", MISCOUNTED_GRAPHS.to_owned()),
     ];
     for (what, condition) in counts {
         let mut count: i64 = 0;
@@ -133,29 +155,31 @@ fn references(connection: &Connection, findings: &mut Vec<String>) -> Result<()>
     Ok(())
 }
 
-fn memories(connection: &Connection, whole: &mut usize) -> Result<()> {
-    let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} ORDER BY m.row");
-    let mut statement = connection.prepare(&sql)?;
+/// Reads every row by that statement.
+fn each(connection: &Connection, sql: &str, whole: &mut usize, read: impl Fn(&Row<'_>) -> Result<()>) -> Result<()> {
+    let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        read_whole(row)?;
+        read(row)?;
         *whole += 1;
     }
     Ok(())
 }
 
+fn memories(connection: &Connection, whole: &mut usize) -> Result<()> {
+    let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} ORDER BY m.row");
+    each(connection, &sql, whole, |row| read_whole(row).map(drop))
+}
+
 fn passages(connection: &Connection, whole: &mut usize) -> Result<()> {
-    let mut statement = connection.prepare("SELECT terms, model, scale, vector FROM passage ORDER BY row")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
+    each(connection, "SELECT terms, model, scale, vector FROM passage ORDER BY row", whole, |row| {
         decode_terms(row.get_ref(0)?.as_blob().map_err(unreadable)?)?;
         if row.get::<_, Option<i64>>(1)?.is_some() {
             row.get::<_, f64>(2)?;
             row.get_ref(3)?.as_blob().map_err(unreadable)?;
         }
-        *whole += 1;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn read_tokens(connection: &Connection, whole: &mut usize) -> Result<()> {
@@ -164,23 +188,11 @@ fn read_tokens(connection: &Connection, whole: &mut usize) -> Result<()> {
 }
 
 fn cached_answers(connection: &Connection, whole: &mut usize) -> Result<()> {
-    let mut statement = connection.prepare(answers::ENTRIES)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        answers::read_entry(row)?;
-        *whole += 1;
-    }
-    Ok(())
+    each(connection, answers::ENTRIES, whole, |row| answers::read_entry(row).map(drop))
 }
 
 fn decisions(connection: &Connection, whole: &mut usize) -> Result<()> {
-    let mut statement = connection.prepare("SELECT space, owner, key, value FROM decision")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        (0..4).try_for_each(|column| row.get_ref(column)?.as_str().map(|_| ()).map_err(unreadable))?;
-        *whole += 1;
-    }
-    Ok(())
+    each(connection, "SELECT space, owner, key, value FROM decision", whole, texts)
 }
 
 fn audit_entries(connection: &Connection, whole: &mut usize) -> Result<()> {
@@ -195,29 +207,42 @@ fn audit_entries(connection: &Connection, whole: &mut usize) -> Result<()> {
 
 fn files_of_notes(connection: &Connection, whole: &mut usize) -> Result<()> {
     let sql = format!("SELECT {} FROM note_file ORDER BY space, path", note_files::COLUMNS);
-    let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        note_files::read_file(row)?;
-        *whole += 1;
-    }
-    Ok(())
+    each(connection, &sql, whole, |row| note_files::read_file(row).map(drop))
 }
 
 fn answers_under_keys(connection: &Connection, whole: &mut usize) -> Result<()> {
-    let mut statement = connection.prepare(&format!("SELECT {} FROM keyed_answer", keyed_answers::COLUMNS))?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        keyed_answers::read(row)?;
-        *whole += 1;
-    }
-    Ok(())
+    let sql = format!("SELECT {} FROM keyed_answer", keyed_answers::COLUMNS);
+    each(connection, &sql, whole, |row| keyed_answers::read(row).map(drop))
 }
 
 fn secrets(connection: &Connection, whole: &mut usize) -> Result<()> {
     read::secret(connection)?;
     *whole = 1;
     Ok(())
+}
+
+fn read_facts(connection: &Connection, whole: &mut usize) -> Result<()> {
+    let sql = format!("SELECT {} FROM fact AS f ORDER BY f.row", facts::COLUMNS);
+    each(connection, &sql, whole, |row| facts::read(row).map(drop))
+}
+
+fn read_tunnels(connection: &Connection, whole: &mut usize) -> Result<()> {
+    let sql = format!("SELECT {} FROM tunnel ORDER BY row", tunnels::COLUMNS);
+    each(connection, &sql, whole, |row| tunnels::read(row).map(drop))
+}
+
+fn settings(connection: &Connection, whole: &mut usize) -> Result<()> {
+    each(connection, "SELECT space, name, value FROM setting", whole, texts)
+}
+
+fn files_of_memories(connection: &Connection, whole: &mut usize) -> Result<()> {
+    let sql = format!("SELECT {} FROM source_file", source_files::COLUMNS);
+    each(connection, &sql, whole, |row| source_files::read(row).map(drop))
+}
+
+/// Reads a row of texts.
+fn texts(row: &Row<'_>) -> Result<()> {
+    (0..row.as_ref().column_count()).try_for_each(|column| row.get_ref(column)?.as_str().map(drop).map_err(unreadable))
 }
 
 fn unreadable(_: FromSqlError) -> Failure {
@@ -293,6 +318,37 @@ mod tests {
                 "answers under keys stop reading after 0",
             ),
             ("DELETE FROM secret", "secrets stop reading after 0"),
+            ("UPDATE place_count SET memories = 2", "2 differences between the counts of places and their memories"),
+            ("DELETE FROM place_count", "1 differences between the counts of places and their memories"),
+            (
+                "INSERT INTO place_count VALUES ('main', 'private', 'ann', 0, 's', 'k', 'long_term', 'o', 0, 1)",
+                "1 differences between the counts of places and their memories",
+            ),
+            (
+                "INSERT INTO fact (space, id, subject, predicate, object, created_at)
+                    VALUES ('main', 'a', 's', 'p', 'o', 0)",
+                "facts stop reading after 0",
+            ),
+            (
+                "INSERT INTO graph_name VALUES ('main', 0, 's', 'S'); DELETE FROM graph_count",
+                "1 differences between the counts of facts and the facts",
+            ),
+            (
+                "INSERT INTO graph_count VALUES ('main', 1, 0)",
+                "1 differences between the counts of facts and the facts",
+            ),
+            (
+                "INSERT INTO tunnel VALUES (1, '', 'a', NULL, 's', NULL, NULL, 't', NULL, '', NULL, 1, 0, 0)",
+                "tunnels stop reading after 0",
+            ),
+            (
+                "INSERT INTO setting VALUES ('main', 0, 'n', CAST(x'ff' AS TEXT))",
+                "settings stop reading after 0",
+            ),
+            (
+                "INSERT INTO source_file VALUES ('main', 7, 'p', 'r', 'f', 0, 0, 0, zeroblob(32), 0, 0, 0)",
+                "files that memories were made from stop reading after 0",
+            ),
             ("DELETE FROM passage", "1 memories without passages"),
             ("ALTER TABLE memory RENAME COLUMN weight TO weight2", "definition of memory is not what loci writes"),
             ("DROP INDEX memory_by_update", "definition of memory_by_update is not what loci writes"),

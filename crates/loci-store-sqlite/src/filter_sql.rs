@@ -12,6 +12,8 @@ use crate::codec::encode_names;
 pub(crate) struct Conditions {
     /// An expression; it names the memory `m`.
     pub(crate) sql: String,
+    /// The part of it that asks for a space, collections and sections.
+    pub(crate) place: String,
     /// Selects the id of the newest live, readable and not forgotten memory that replaces `m`.
     pub(crate) successor: String,
     /// Parameters, with their names.
@@ -32,7 +34,15 @@ impl Conditions {
             live("s"),
             readable(&filter.reader, "s")
         );
-        let mut sql = format!("m.space = :space AND {}{}", live("m"), readable(&filter.reader, "m"));
+        // A thread has few of a space's memories: nothing shall look at the others for the sake of some order.
+        let among = match filter.thread {
+            Some(_) => "m.row IN (SELECT row FROM memory WHERE space = :space AND thread = :thread)",
+            None => "m.space = :space",
+        };
+        values.extend(filter.thread.clone().map(|thread| (":thread", Value::from(thread))));
+        let mut place = among.to_owned();
+        narrow_place(filter, &mut place, &mut values);
+        let mut sql = format!("{place} AND {}{}", live("m"), readable(&filter.reader, "m"));
         if !filter.reader.everything {
             values.push((":subject", Value::from(filter.reader.subject.clone())));
             values.extend(filter.reader.own_origin.clone().map(|origin| (":own_origin", Value::from(origin))));
@@ -46,7 +56,7 @@ impl Conditions {
                 "NULL".to_owned()
             }
         };
-        Conditions { sql, successor, values }
+        Conditions { sql, place, successor, values }
     }
 }
 
@@ -58,6 +68,35 @@ fn readable(reader: &Reader, name: &str) -> String {
     let of_others = if reader.shared { "<> 'private'" } else { "= 'common'" };
     let own = if reader.own_origin.is_some() { format!(" AND {name}.origin = :own_origin") } else { String::new() };
     format!(" AND ({name}.visibility {of_others} OR {name}.owner IS NULL OR ({name}.owner = :subject{own}))")
+}
+
+/// The conditions on collections and sections.
+fn narrow_place(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Value)>) {
+    let collection = match &filter.collections {
+        CollectionFilter::Any => None,
+        CollectionFilter::Global => Some((" AND m.collection IS NULL", None)),
+        CollectionFilter::AnyNamed => Some((" AND m.collection IS NOT NULL", None)),
+        CollectionFilter::Only(name) => Some((" AND m.collection = :collection", Some(name))),
+        CollectionFilter::GlobalAnd(name) => {
+            Some((" AND (m.collection IS NULL OR m.collection = :collection)", Some(name)))
+        }
+    };
+    if let Some((condition, name)) = collection {
+        sql.push_str(condition);
+        values.extend(name.map(|name| (":collection", Value::from(name.clone()))));
+    }
+    match filter.sections.as_slice() {
+        [] => {}
+        // So that what is in one section is found in its order.
+        [section] => {
+            sql.push_str(" AND m.section = :section");
+            values.push((":section", Value::from(section.clone())));
+        }
+        sections => {
+            sql.push_str(" AND m.section IN (SELECT value FROM json_each(:sections))");
+            values.push((":sections", Value::from(encode_names(sections))));
+        }
+    }
 }
 
 /// The conditions that most queries do not have.
@@ -79,6 +118,10 @@ fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Val
         let tiers: Vec<_> = tiers.map(|tier| format!("'{}'", tier.name())).collect();
         let _ = write!(sql, " AND m.tier IN ({})", tiers.join(", "));
     }
+    if let Some(origin) = &filter.apart_origin {
+        sql.push_str(" AND (m.tier <> 'apart' OR m.origin = :apart_origin)");
+        values.push((":apart_origin", Value::from(origin.clone())));
+    }
     for (name, condition, moment) in [
         (":from", " AND m.created_at >= :from", filter.created_from),
         (":until", " AND m.created_at <= :until", filter.created_until),
@@ -87,23 +130,6 @@ fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Val
             sql.push_str(condition);
             values.push((name, Value::from(moment.microseconds())));
         }
-    }
-    let collection = match &filter.collections {
-        CollectionFilter::Any => None,
-        CollectionFilter::Global => Some((" AND m.collection IS NULL", None)),
-        CollectionFilter::AnyNamed => Some((" AND m.collection IS NOT NULL", None)),
-        CollectionFilter::Only(name) => Some((" AND m.collection = :collection", Some(name))),
-        CollectionFilter::GlobalAnd(name) => {
-            Some((" AND (m.collection IS NULL OR m.collection = :collection)", Some(name)))
-        }
-    };
-    if let Some((condition, name)) = collection {
-        sql.push_str(condition);
-        values.extend(name.map(|name| (":collection", Value::from(name.clone()))));
-    }
-    if !filter.sections.is_empty() {
-        sql.push_str(" AND m.section IN (SELECT value FROM json_each(:sections))");
-        values.push((":sections", Value::from(encode_names(&filter.sections))));
     }
     if !filter.tags.is_empty() {
         sql.push_str(

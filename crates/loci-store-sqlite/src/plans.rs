@@ -1,19 +1,24 @@
 //! What must not cost by everything that the store holds does not: the plans of its statements.
 
 use loci_core::{
-    AuditQuery, CollectionFilter, Filter, Forgotten, MemoryId, OwnerFilter, Reader, Space, Superseded, Sweep, Tier,
-    Timestamp,
+    AuditQuery, CollectionFilter, Direction, FactQuery, FilingOrder, Filter, Forgotten, MemoryId, OwnerFilter, Period,
+    Reader, Space, Superseded, Sweep, Tier, Timestamp,
 };
 use rusqlite::Connection;
 
 use crate::filter_sql::Conditions;
-use crate::{answers, audit, jobs, keyed_answers, note_files, read, remove, schema};
+use crate::{answers, audit, facts, jobs, keyed_answers, note_files, read, remove, schema, source_files, tally};
+
+fn fresh() -> Connection {
+    let mut connection = Connection::open_in_memory().unwrap();
+    schema::migrate(&mut connection, &schema::migrations().unwrap()).unwrap();
+    connection
+}
 
 /// The steps by which a fresh database would run a statement. Without statistics, which loci never
 /// gathers, they do not depend on the data.
 fn plan(sql: &str) -> Vec<String> {
-    let mut connection = Connection::open_in_memory().unwrap();
-    schema::migrate(&mut connection, &schema::migrations().unwrap()).unwrap();
+    let connection = fresh();
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let steps = statement.raw_query().mapped(|row| row.get("detail"));
     steps.collect::<rusqlite::Result<_>>().unwrap()
@@ -65,14 +70,17 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         note_files::all_sql(),
         note_files::of_memory_sql(),
         note_files::among_sql(&Conditions::of(&of_owner())),
+        facts::ENDED.to_owned(),
+        source_files::of_collection_sql(),
+        source_files::pending_sql(),
     ];
-    statements.extend(remove::WIPES.map(str::to_owned));
+    statements.extend(remove::WIPES.into_iter().chain(remove::WIPES_OF_ALL).map(str::to_owned));
     statements.extend([remove::WIPED_ANSWERS, remove::WIPED_CALLS, remove::UNNAME].map(str::to_owned));
     let [of_nobody, of_ann] = of_places();
     statements.push(remove::deletable_sql(&remove::chosen(&of_ann, None)));
     for filter in [of_nobody, of_ann] {
         let conditions = Conditions::of(&filter);
-        statements.extend([read::list_sql(&conditions), read::tally_sql(&filter, &conditions)]);
+        statements.extend([read::list_sql(&conditions), tally::recount_sql(&filter, &conditions)]);
     }
     statements.extend(remove::Due::all(&sweep).iter().map(remove::Due::sql));
     for sql in statements {
@@ -102,7 +110,7 @@ fn what_is_read_of_all_that_one_owner_has_is_found_by_the_owner() {
     let cleared = Filter { superseded: Superseded::Show, created_until: Some(Timestamp::MIN), ..of_ann };
     for filter in [of_owner(), in_collection, cleared] {
         let conditions = Conditions::of(&filter);
-        for sql in [read::tally_sql(&filter, &conditions), read::revisions_sql(&filter, &conditions)] {
+        for sql in [tally::recount_sql(&filter, &conditions), read::revisions_sql(&filter, &conditions)] {
             let steps = plan(&sql);
             assert!(steps[0].contains("SEARCH m USING INDEX memory_by_owner (space=? AND owner=?"), "{steps:?}");
         }
@@ -181,4 +189,145 @@ fn a_listing_reads_in_the_order_of_its_index() {
             assert!(!revisions.iter().any(|step| step.contains("FOR ORDER BY")), "{revisions:?}");
         }
     }
+}
+
+/// What a palace shows of these collections and sections.
+fn of_palace(collections: CollectionFilter, sections: &[&str]) -> Filter {
+    Filter {
+        tiers: vec![Tier::LongTerm, Tier::Apart],
+        apart_origin: Some("mempalace".to_owned()),
+        collections,
+        sections: sections.iter().map(|section| (*section).to_owned()).collect(),
+        forgotten: Forgotten::Hide,
+        ..Filter::of(Space::default(), Reader::of(Some("ann")), Timestamp::MIN)
+    }
+}
+
+#[test]
+fn a_page_in_the_order_of_filing_is_found_in_the_order_of_an_index() {
+    let wing = || CollectionFilter::Only("wing".to_owned());
+    let rows = [
+        (of_palace(CollectionFilter::Any, &["room"]), "memory_filed (space=?)"),
+        (of_palace(CollectionFilter::Any, &[]), "memory_filed (space=?)"),
+        (of_palace(CollectionFilter::AnyNamed, &["room"]), "memory_filed (space=?)"),
+        (of_palace(CollectionFilter::GlobalAnd("wing".to_owned()), &["a", "b"]), "memory_filed (space=?)"),
+        (of_palace(wing(), &[]), "memory_filed_in_collection (space=? AND collection=?)"),
+        (of_palace(wing(), &["a", "b"]), "memory_filed_in_collection (space=? AND collection=?)"),
+        (of_palace(CollectionFilter::Global, &[]), "memory_filed_in_collection (space=? AND collection=?)"),
+        (of_palace(wing(), &["room"]), "memory_filed_in_section (space=? AND collection=? AND section=?)"),
+        (
+            of_palace(CollectionFilter::Global, &["room"]),
+            "memory_filed_in_section (space=? AND collection=? AND section=?)",
+        ),
+    ];
+    for (filter, index) in rows {
+        for order in [FilingOrder::FirstFirst, FilingOrder::LastFirst] {
+            for reader in [filter.reader.clone(), Reader::everything()] {
+                let steps = plan(&{
+                    let f = Filter { reader, ..filter.clone() };
+                    read::filed_sql(&f, &Conditions::of(&f), order)
+                });
+                assert_eq!(steps[..2], ["CO-ROUTINE page".to_owned(), format!("SEARCH m USING INDEX {index}")]);
+                // What is sorted is the page, for the sake of what it is joined with.
+                let page = steps.iter().position(|step| step == "SCAN page").unwrap();
+                assert!(!steps[..page].iter().any(|step| step.contains("TEMP B-TREE")), "{steps:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_in_a_thread_is_found_by_it() {
+    let filter =
+        Filter { thread: Some("talk".to_owned()), ..of_palace(CollectionFilter::Only("wing".to_owned()), &["room"]) };
+    for owner in [OwnerFilter::Any, OwnerFilter::Only("ann".to_owned())] {
+        let filter = Filter { owner, ..filter.clone() };
+        let conditions = Conditions::of(&filter);
+        for sql in [
+            read::list_sql(&conditions),
+            read::revisions_sql(&filter, &conditions),
+            read::filed_sql(&filter, &conditions, FilingOrder::FirstFirst),
+            tally::recount_sql(&filter, &conditions),
+        ] {
+            let steps = plan(&sql);
+            let of_thread = "SEARCH memory USING COVERING INDEX memory_by_thread (space=? AND thread=?)";
+            assert!(steps.iter().any(|step| step == of_thread), "{steps:?}");
+            let reads = steps.iter().filter(|step| step.starts_with("SEARCH m "));
+            assert!(reads.clone().count() > 0, "{steps:?}");
+            for step in reads {
+                assert_eq!(step, "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)", "{sql}");
+            }
+        }
+    }
+}
+
+#[test]
+fn counts_of_places_are_read_as_far_as_the_caller_reaches() {
+    let filter = of_palace(CollectionFilter::Any, &[]);
+    let strict = Reader { shared: false, own_origin: Some("engram".to_owned()), ..Reader::of(Some("ann")) };
+    let counts = |columns: &str| format!("SEARCH place_count USING PRIMARY KEY ({columns})");
+    let (every, all, own) =
+        (counts("space=?"), counts("space=? AND visibility=?"), counts("space=? AND visibility=? AND owner=?"));
+    let rows = [
+        (Reader::everything(), vec![&every]),
+        (Reader::of(Some("ann")), vec![&all, &all, &own]),
+        (strict, vec![&all, &own, &own]),
+    ];
+    for (reader, expected) in rows {
+        let filter = Filter { reader, ..filter.clone() };
+        let steps = plan(&tally::counted_sql(&filter, &Conditions::of(&filter)));
+        let found: Vec<_> = steps.iter().filter(|step| step.contains("place_count")).collect();
+        assert_eq!(found, expected);
+        // What is to expire, of these tiers alone.
+        let expiring = "SEARCH m USING INDEX memory_expiring (space=? AND tier=? AND expires_at>?)";
+        assert!(steps.iter().any(|step| step == expiring), "{steps:?}");
+        assert!(!steps.iter().any(|step| step.starts_with("SCAN memory")), "{steps:?}");
+    }
+}
+
+#[test]
+fn facts_are_found_by_what_they_are_about_or_read_in_their_order() {
+    let triple = ["a", "b", "c"].map(str::to_owned);
+    let by_subject = "SEARCH fact USING COVERING INDEX fact_by_subject (space=? AND subject=?)";
+    let by_object = "SEARCH fact USING COVERING INDEX fact_by_object (space=? AND object=?)";
+    let by_triple =
+        "SEARCH fact USING COVERING INDEX fact_by_subject (space=? AND subject=? AND predicate=? AND object=?)";
+    let rows = [
+        (None, None, vec!["SEARCH fact USING INDEX fact_by_beginning (space=?)"]),
+        (Some(Direction::Outgoing), None, vec![by_subject]),
+        (Some(Direction::Incoming), None, vec![by_object]),
+        (Some(Direction::Both), None, vec![by_subject, by_object]),
+        (None, Some(triple), vec![by_triple]),
+    ];
+    let period = Period { first: Timestamp::MIN, last: Timestamp::MIN };
+    for (direction, triple, expected) in rows {
+        for as_of in [None, Some(period)] {
+            let entity = direction.map(|direction| ("a".to_owned(), direction));
+            let query = FactQuery { space: Space::default(), entity, triple: triple.clone(), as_of, limit: 1 };
+            let steps = plan(&facts::find_sql(&query));
+            let searches = steps.iter().filter(|step| step.starts_with("SEARCH fact ") && !step.contains("rowid"));
+            assert_eq!(searches.collect::<Vec<_>>(), expected, "{steps:?}");
+        }
+    }
+}
+
+#[test]
+fn what_every_change_of_a_memory_sets_off_is_found_by_its_key() {
+    let connection = fresh();
+    let mut triggers = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").unwrap();
+    let triggers = triggers.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let mut statements = 0;
+    for trigger in triggers {
+        let (name, sql): (String, String) = trigger.unwrap();
+        let body = &sql[sql.find("BEGIN").unwrap() + 5..sql.rfind("END").unwrap()];
+        for statement in body.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+            // Parameters in the place of the row that changes.
+            for step in plan(&statement.replace("new.", ":new_").replace("old.", ":old_")) {
+                let by_key = !step.starts_with("SCAN") && !step.ends_with("(space=?)");
+                assert!(by_key || step == "SCALAR SUBQUERY 1", "{name}: {step}");
+                statements += 1;
+            }
+        }
+    }
+    assert!(statements > 9, "{statements}");
 }

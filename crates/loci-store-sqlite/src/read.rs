@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use loci_core::{
-    CensusRow, EnrichmentStatus, Filter, Memory, MemoryId, ModelId, OwnerFilter, Page, Space, Tally, Tier, Timestamp,
-    Vector,
+    CensusRow, EnrichmentStatus, FilingOrder, Filter, Memory, MemoryId, ModelId, OwnerFilter, Page, Space, Tier,
+    Timestamp, Vector,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
@@ -13,12 +13,13 @@ use crate::codec::decode_vector;
 use crate::failure::{Result, damaged};
 use crate::filter_sql::Conditions;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_id, read_space, read_whole};
+use crate::tally::asks_for_places_alone;
 
 /// Positions of a memory's passages take that many bits of a passage's key.
 pub(crate) const POSITION_BITS: u32 = 20;
 
 pub(crate) fn get_all(connection: &Connection, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
-    let Conditions { sql, successor, mut values } = Conditions::of(filter);
+    let Conditions { sql, successor, mut values, .. } = Conditions::of(filter);
     let sql =
         format!("SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM {WHOLE_TABLES} WHERE m.id = :id AND {sql}");
     // One snapshot for all, which also costs the locks of one.
@@ -40,10 +41,23 @@ pub(crate) fn get_all(connection: &Connection, filter: &Filter, ids: &[MemoryId]
 
 pub(crate) fn list(connection: &Connection, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
     let conditions = Conditions::of(filter);
-    let sql = list_sql(&conditions);
-    let mut values = conditions.values;
+    read_page(connection, &list_sql(&conditions), conditions.values, page)
+}
+
+pub(crate) fn filed(connection: &Connection, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>> {
+    let conditions = Conditions::of(filter);
+    read_page(connection, &filed_sql(filter, &conditions, order), conditions.values, page)
+}
+
+/// The records of a page, whose bounds are the parameters `:limit` and `:offset`.
+fn read_page(
+    connection: &Connection,
+    sql: &str,
+    mut values: Vec<(&'static str, Value)>,
+    page: Page,
+) -> Result<Vec<Memory>> {
     values.extend([(":limit", bound(page.limit)), (":offset", bound(page.offset))]);
-    let mut statement = connection.prepare_cached(&sql)?;
+    let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(&*parameters(&values))?;
     let mut memories = Vec::new();
     while let Some(row) = rows.next()? {
@@ -57,6 +71,24 @@ pub(crate) fn list_sql(conditions: &Conditions) -> String {
     format!(
         "SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM {WHOLE_TABLES} WHERE {sql} \
          ORDER BY m.updated_at DESC, m.id LIMIT :limit OFFSET :offset"
+    )
+}
+
+/// Rows are numbered as they come. What the page skips is counted before anything is joined.
+pub(crate) fn filed_sql(filter: &Filter, conditions: &Conditions, order: FilingOrder) -> String {
+    let Conditions { sql, place, successor, .. } = conditions;
+    // Of what is plain an index says so, and nothing else is looked at.
+    let shows_plain =
+        asks_for_places_alone(filter) && (filter.tiers.is_empty() || filter.tiers.contains(&Tier::LongTerm));
+    let passes = if shows_plain { format!("{place} AND (m.is_plain OR ({sql}))") } else { sql.clone() };
+    let direction = match order {
+        FilingOrder::FirstFirst => "",
+        FilingOrder::LastFirst => " DESC",
+    };
+    format!(
+        "SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM (
+             SELECT m.row FROM memory AS m WHERE {passes} ORDER BY m.row{direction} LIMIT :limit OFFSET :offset
+         ) AS page CROSS JOIN {WHOLE_TABLES} WHERE m.row = page.row ORDER BY page.row{direction}"
     )
 }
 
@@ -85,29 +117,11 @@ fn read_superseded(row: &Row<'_>) -> Result<Memory> {
     Ok(Memory { superseded_by: read_id(row, NEXT_WHOLE_COLUMN)?, ..read_whole(row)? })
 }
 
-pub(crate) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tally>> {
-    let conditions = Conditions::of(filter);
-    let mut statement = connection.prepare_cached(&tally_sql(filter, &conditions))?;
-    let tallies = statement.query_map(&*parameters(&conditions.values), |row| {
-        let memories: i64 = row.get(2)?;
-        Ok(Tally { collection: row.get(0)?, section: row.get(1)?, memories: memories.cast_unsigned() })
-    })?;
-    Ok(tallies.collect::<rusqlite::Result<_>>()?)
-}
-
-pub(crate) fn tally_sql(filter: &Filter, conditions: &Conditions) -> String {
-    format!(
-        "SELECT m.collection, m.section, count(*) FROM memory AS m{} WHERE {} \
-         GROUP BY m.collection, m.section ORDER BY m.collection, m.section",
-        by_owner(filter),
-        conditions.sql
-    )
-}
-
-/// What makes a statement over all that passes read what the owner has, if the filter names one. Other indexes
-/// have the order that it asks for, but an owner has few of a space's memories.
-fn by_owner(filter: &Filter) -> &'static str {
-    if matches!(filter.owner, OwnerFilter::Only(_)) { " INDEXED BY memory_by_owner" } else { "" }
+/// What makes a statement over all that passes read what the owner has, if the filter names one, and no
+/// thread. Other indexes have the order that it asks for, but an owner has few of a space's memories.
+pub(crate) fn by_owner(filter: &Filter) -> &'static str {
+    let is_by_owner = matches!(filter.owner, OwnerFilter::Only(_)) && filter.thread.is_none();
+    if is_by_owner { " INDEXED BY memory_by_owner" } else { "" }
 }
 
 /// A number of rows as a parameter.

@@ -8,7 +8,7 @@ use crate::failure::{Result, conflict};
 use crate::filter_sql::Conditions;
 use crate::jobs;
 use crate::read::{bound, parameters};
-use crate::write::{delete, log, passage_keys};
+use crate::write::{delete, log, log_other, passage_keys};
 use crate::writer::Turn;
 
 /// Newest rows of the change log that a trim leaves. A process that is further behind loads its
@@ -101,6 +101,12 @@ pub(crate) const WIPED: &str = "SELECT row, visibility <> 'common' OR tier = 'sh
 /// What else is a user's, which every wipe removes: one tool set alone keeps it.
 pub(crate) const WIPES: [&str; 2] =
     ["DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2", "DELETE FROM decision WHERE space = ?1 AND owner = ?2"];
+/// What of a user's is of no tool set, and goes with all of them.
+pub(crate) const WIPES_OF_ALL: [&str; 3] = [
+    "DELETE FROM tunnel WHERE space = ?1 AND owner = ?2 AND NOT is_common",
+    "UPDATE tunnel SET owner = NULL WHERE space = ?1 AND owner = ?2",
+    "DELETE FROM setting WHERE space = ?1 AND owner = ?2",
+];
 /// A user's answers under keys, through any tool set or through that of `?3`. Written as in their index.
 pub(crate) const WIPED_ANSWERS: &str =
     "DELETE FROM keyed_answer WHERE space = ?1 AND ifnull(owner, 0) = ?2 AND (?3 IS NULL OR origin = ?3)";
@@ -134,6 +140,11 @@ pub(crate) fn wipe(
     for (sql, removed) in WIPES.into_iter().zip([&mut wiped.cache_entries, &mut wiped.decisions]) {
         *removed = connection.prepare_cached(sql)?.execute([space.as_str(), owner])? as u64;
     }
+    if origin.is_none() {
+        for sql in WIPES_OF_ALL {
+            connection.prepare_cached(sql)?.execute([space.as_str(), owner])?;
+        }
+    }
     let whose = params![space.as_str(), owner, origin];
     wiped.audit_entries = connection.prepare_cached(WIPED_CALLS)?.execute(whose)? as u64;
     for sql in [WIPED_ANSWERS, UNNAME] {
@@ -141,7 +152,7 @@ pub(crate) fn wipe(
     }
     // A change of no memory: its number comes after all that was there before the wipe, even if
     // the user had no memory.
-    log(connection, 0)?;
+    log_other(connection)?;
     let number = connection.last_insert_rowid();
     let sql = "INSERT INTO wipe (space, owner, origin, at, number) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (space, owner, ifnull(origin, 0))

@@ -12,12 +12,13 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 5] = [
+const MIGRATIONS: [(&str, &str); 6] = [
     ("V1__memories", include_str!("../migrations/V1__memories.sql")),
     ("V2__conversations", include_str!("../migrations/V2__conversations.sql")),
     ("V3__analysis", include_str!("../migrations/V3__analysis.sql")),
     ("V4__identity", include_str!("../migrations/V4__identity.sql")),
     ("V5__notes", include_str!("../migrations/V5__notes.sql")),
+    ("V6__palace", include_str!("../migrations/V6__palace.sql")),
 ];
 
 /// The version that this build reads and writes.

@@ -4,16 +4,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
-    DecisionStore, FailedJob, Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId,
-    ModelId, NoteFile, NoteStore, Page, QueryVector, Result, Space, Store, StoreSize, Sweep, Tally, Timestamp, Token,
-    TokenHash, TokenStore, Touch, Vector, Wiped,
+    DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, Job,
+    JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, QueryVector, Result,
+    SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash,
+    TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped,
 };
 
 use crate::cache::Cache;
 use crate::connection::{self, Database, Readers};
 use crate::open::{OpenError, Options, open};
 use crate::writer::Writer;
-use crate::{answers, audit, decisions, doctor, jobs, keyed_answers, note_files, read, remove, tokens, write};
+use crate::{
+    answers, audit, decisions, doctor, facts, jobs, keyed_answers, note_files, read, remove, settings, source_files,
+    tally, tokens, tunnels, write,
+};
 
 /// A store in one SQLite database, `loci.db` in its folder.
 #[derive(Debug)]
@@ -76,8 +80,21 @@ impl Store for SqliteStore {
         self.readers.read(|connection| read::list(connection, filter, page))
     }
 
+    fn filed(&self, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>> {
+        self.readers.read(|connection| read::filed(connection, filter, order, page))
+    }
+
     fn tally(&self, filter: &Filter) -> Result<Vec<Tally>> {
-        self.readers.read(|connection| read::tally(connection, filter))
+        self.readers.read(|connection| tally::tally(connection, filter))
+    }
+
+    fn recount(&self, filter: &Filter) -> Result<Vec<Tally>> {
+        self.readers.read(|connection| tally::recount(connection, filter))
+    }
+
+    fn reload(&self) -> Result<()> {
+        self.cache.clear();
+        Ok(())
     }
 
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates> {
@@ -283,6 +300,42 @@ impl NoteStore for SqliteStore {
 
     fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
         self.writer.run_unflushed(move |connection| write::apply(connection, &batch))
+    }
+}
+
+impl FactStore for SqliteStore {
+    fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>> {
+        self.readers.read(|connection| facts::find(connection, query))
+    }
+
+    fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
+        self.readers.read(|connection| facts::counts(connection, space, now))
+    }
+}
+
+impl TunnelStore for SqliteStore {
+    fn tunnels(&self, space: &Space) -> Result<Vec<Tunnel>> {
+        self.readers.read(|connection| tunnels::all(connection, space))
+    }
+}
+
+impl SettingStore for SqliteStore {
+    fn setting(&self, space: &Space, owner: Option<&str>, name: &str) -> Result<Option<String>> {
+        self.readers.read(|connection| settings::find(connection, space, owner, name))
+    }
+}
+
+impl SourceStore for SqliteStore {
+    fn source_file(&self, space: &Space, collection: Option<&str>, path: &str) -> Result<Option<SourceFile>> {
+        self.readers.read(|connection| source_files::find(connection, space, collection, path))
+    }
+
+    fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>> {
+        self.readers.read(|connection| source_files::of_collection(connection, space, collection))
+    }
+
+    fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
+        self.readers.read(|connection| source_files::pending(connection, space, limit))
     }
 }
 

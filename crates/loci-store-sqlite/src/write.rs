@@ -9,59 +9,79 @@ use crate::codec::{encode_attributes, encode_citations, encode_links, encode_nam
 use crate::failure::{Result, conflict, unless_taken};
 use crate::read::POSITION_BITS;
 use crate::remove::not_wiped;
-use crate::{jobs, keyed_answers, note_files};
+use crate::{facts, jobs, keyed_answers, note_files, settings, source_files, tunnels};
 
 /// Passages of one memory.
 const PASSAGES_MAX: usize = 1 << POSITION_BITS;
 
 /// Makes all changes of a batch.
 pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
+    let space = &batch.space;
     for change in &batch.changes {
         match change {
             Change::Put { memory, passages, expect } => {
-                if memory.space != batch.space {
-                    return Err(Error::internal("a memory must be in the space of its batch").into());
-                }
+                within(space, &memory.space, "a memory")?;
                 put(connection, memory, passages.as_deref(), *expect)?;
             }
             Change::Delete { id, revision } => {
-                let found = find(connection, &batch.space, id)?;
+                let found = find(connection, space, id)?;
                 if let Some(row) = expected(found, Expect::Revision(*revision), id)? {
                     delete(connection, row)?;
                 }
             }
             Change::Embed { id, revision, vectors } => {
-                if let Some(found) = find(connection, &batch.space, id)?
+                if let Some(found) = find(connection, space, id)?
                     && found.has(*revision)
                 {
                     embed(connection, found.row, vectors)?;
                 }
             }
-            Change::Enqueue { memory, due_at } => match find(connection, &batch.space, memory)? {
+            Change::Enqueue { memory, due_at } => match find(connection, space, memory)? {
                 Some(found) if !found.is_deleted => jobs::enqueue(connection, found.row, memory, *due_at)?,
                 _ => return Err(conflict(format!("memory `{memory}` is gone and needs no job"))),
             },
             Change::Settle { job, outcome } => {
-                if job.space != batch.space {
-                    return Err(Error::internal("a job must be in the space of its batch").into());
-                }
+                within(space, &job.space, "a job")?;
                 jobs::settle(connection, job, outcome)?;
             }
             Change::NotWiped { owner, origin, since } => {
-                not_wiped(connection, &batch.space, owner, Some(origin), *since)?;
+                not_wiped(connection, space, owner, Some(origin), *since)?;
             }
-            Change::PutNoteFile(file) => note_files::put(connection, &batch.space, file)?,
-            Change::DeleteNoteFile { path } => note_files::delete(connection, &batch.space, path)?,
-            Change::PutNoteFolder { identity } => note_files::put_folder(connection, &batch.space, identity)?,
+            Change::PutNoteFile(file) => note_files::put(connection, space, file)?,
+            Change::DeleteNoteFile { path } => note_files::delete(connection, space, path)?,
+            Change::PutNoteFolder { identity } => note_files::put_folder(connection, space, identity)?,
             Change::KeepAnswer(answer) => {
-                if answer.space != batch.space {
-                    return Err(Error::internal("an answer must be in the space of its batch").into());
-                }
+                within(space, &answer.space, "an answer")?;
                 keyed_answers::keep(connection, answer)?;
+            }
+            Change::PutFact(fact) => {
+                within(space, &fact.space, "a fact")?;
+                facts::put(connection, fact)?;
+            }
+            Change::EndFact { id, before, valid_to } => facts::end(connection, space, id, *before, *valid_to)?,
+            Change::PutTunnel(tunnel) => {
+                within(space, &tunnel.space, "a tunnel")?;
+                tunnels::put(connection, tunnel)?;
+            }
+            Change::DeleteTunnel { id } => tunnels::delete(connection, space, id)?,
+            Change::PutSetting { owner, name, value } => {
+                settings::put(connection, space, owner.as_deref(), name, value)?;
+            }
+            Change::PutSourceFile { file, expect } => source_files::put(connection, space, file, expect.as_deref())?,
+            Change::DeleteSourceFile { collection, path } => {
+                source_files::delete(connection, space, collection.as_deref(), path)?;
             }
         }
     }
     Ok(())
+}
+
+/// An error unless something is in the space of its batch.
+fn within(batch: &Space, space: &Space, what: &str) -> Result<()> {
+    if space == batch {
+        return Ok(());
+    }
+    Err(Error::internal(format!("{what} must be in the space of its batch")).into())
 }
 
 fn put(connection: &Connection, memory: &Memory, passages: Option<&[Passage]>, expect: Expect) -> Result<()> {
@@ -203,6 +223,11 @@ pub(crate) fn passage_keys(row: i64) -> [i64; 2] {
 pub(crate) fn log(connection: &Connection, row: i64) -> Result<()> {
     connection.prepare_cached("INSERT INTO change (memory) VALUES (?1)")?.execute([row])?;
     Ok(())
+}
+
+/// Notes a change of something else.
+pub(crate) fn log_other(connection: &Connection) -> Result<()> {
+    log(connection, 0)
 }
 
 /// A memory that has an id.

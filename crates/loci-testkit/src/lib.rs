@@ -9,9 +9,11 @@
 mod clock;
 pub mod contract;
 mod embedder;
+mod naive_graph;
 mod naive_jobs;
 mod naive_notes;
 mod naive_search;
+mod naive_sources;
 mod naive_store;
 mod naive_users;
 mod random;

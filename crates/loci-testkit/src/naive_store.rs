@@ -4,12 +4,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
-    Error, ErrorCode, Expect, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage, Result, Space,
-    Store, StoreSize, Superseded, Sweep, Tally, Tier, Timestamp, Token, TokenHash, TokenStore, Touch, Vector, Wiped,
+    Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage,
+    Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, Tally, Tier, Timestamp, Token, Touch, Vector,
+    Wiped,
 };
 
+use crate::naive_graph::Graph;
 use crate::naive_jobs::NaiveJob;
 use crate::naive_search;
+use crate::naive_sources::{SettingKey, SourceKey};
 use crate::naive_users::{AnswerKey, Wipe};
 
 /// A store in a map. Every answer is computed from scratch, in the most obvious way.
@@ -35,11 +38,16 @@ pub(crate) struct State {
     pub(crate) note_files: BTreeMap<(Space, String), NoteFile>,
     /// The identity of the folder of each space.
     pub(crate) note_folders: BTreeMap<Space, String>,
+    pub(crate) graph: Graph,
+    pub(crate) settings: BTreeMap<SettingKey, String>,
+    pub(crate) source_files: BTreeMap<SourceKey, SourceFile>,
     pub(crate) audit: BTreeMap<u64, AuditEntry>,
     pub(crate) last_audit_number: u64,
     /// The last wipe of each space, owner and tool set, if it was of one alone.
     pub(crate) wipes: BTreeMap<(Space, String, Option<String>), Wipe>,
-    tokens: Vec<Token>,
+    pub(crate) tokens: Vec<Token>,
+    /// How many memories were ever filed.
+    filings: u64,
     pub(crate) version: u64,
 }
 
@@ -48,6 +56,8 @@ pub(crate) struct Record {
     pub(crate) memory: Memory,
     pub(crate) passages: Vec<Passage>,
     pub(crate) deleted_at: Option<Timestamp>,
+    /// The how-manieth memory of the store it is.
+    filing: u64,
 }
 
 impl State {
@@ -79,6 +89,13 @@ impl State {
         Memory { superseded_by: newest.map(|successor| successor.id.clone()), ..memory.clone() }
     }
 
+    /// A part of what the filter admits, with the successors that it knows.
+    fn page(&self, admitted: Vec<&Record>, filter: &Filter, page: Page) -> Vec<Memory> {
+        let page = admitted.into_iter().skip(page.offset).take(page.limit);
+        let is_successor = |successor: &Memory| filter.is_live_successor(successor);
+        page.map(|record| self.with_successor(&record.memory, is_successor)).collect()
+    }
+
     fn apply(&mut self, space: &Space, change: &Change) -> Result<()> {
         match change {
             Change::Put { memory, passages, expect } => self.put(space, memory, passages.as_ref(), *expect),
@@ -105,6 +122,19 @@ impl State {
                 Ok(())
             }
             Change::KeepAnswer(answer) => self.keep_answer(space, answer),
+            Change::PutFact(fact) => self.put_fact(space, fact),
+            Change::EndFact { id, before, valid_to } => self.end_fact(space, id, *before, *valid_to),
+            Change::PutTunnel(tunnel) => self.put_tunnel(space, tunnel),
+            Change::DeleteTunnel { id } => self.delete_tunnel(space, id),
+            Change::PutSetting { owner, name, value } => {
+                self.settings.insert((space.clone(), owner.clone(), name.clone()), value.clone());
+                Ok(())
+            }
+            Change::PutSourceFile { file, expect } => self.put_source_file(space, file, expect.as_deref()),
+            Change::DeleteSourceFile { collection, path } => {
+                self.delete_source_file(space, collection.as_deref(), path);
+                Ok(())
+            }
         }
     }
 
@@ -119,14 +149,17 @@ impl State {
         }
         let mut memory = Memory { superseded_by: None, access: Access::default(), ..memory.clone() };
         let mut stored = passages.cloned().unwrap_or_default();
+        let mut filing = self.filings;
         if let Some(before) = self.records.remove(&key) {
+            filing = before.filing;
             memory.access = before.memory.access;
             if passages.is_none() {
                 memory.content = before.memory.content;
                 stored = before.passages;
             }
         }
-        self.records.insert(key, Record { memory, passages: stored, deleted_at: None });
+        self.filings += 1;
+        self.records.insert(key, Record { memory, passages: stored, deleted_at: None, filing });
         Ok(())
     }
 
@@ -158,10 +191,11 @@ impl State {
         Err(conflict(format!("memory `{}` changed meanwhile; read it again and retry", key.1)))
     }
 
-    /// Removes a memory for good, with its job.
+    /// Removes a memory for good, with its job, and takes it off the tunnels that name it.
     pub(crate) fn remove(&mut self, key: &Key) {
         self.records.remove(key);
         self.jobs.remove(key);
+        self.graph.forget_memory(&key.0, &key.1);
     }
 
     fn soft_delete(&mut self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize {
@@ -302,23 +336,38 @@ impl Store for NaiveStore {
             let (left, right) = (&left.memory, &right.memory);
             right.updated_at.cmp(&left.updated_at).then_with(|| left.id.cmp(&right.id))
         });
-        let page = admitted.into_iter().skip(page.offset).take(page.limit);
-        Ok(page
-            .map(|record| state.with_successor(&record.memory, |successor| filter.is_live_successor(successor)))
-            .collect())
+        Ok(state.page(admitted, filter, page))
+    }
+
+    fn filed(&self, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>> {
+        let state = self.state();
+        let mut admitted = state.admitted(filter);
+        admitted.sort_by_key(|record| record.filing);
+        if order == FilingOrder::LastFirst {
+            admitted.reverse();
+        }
+        Ok(state.page(admitted, filter, page))
     }
 
     fn tally(&self, filter: &Filter) -> Result<Vec<Tally>> {
         let state = self.state();
         let mut counts = BTreeMap::new();
         for record in state.admitted(filter) {
-            let place = &record.memory.place;
-            *counts.entry((place.collection.clone(), place.section.clone())).or_insert(0) += 1;
+            let Memory { place, kind, .. } = record.memory.clone();
+            *counts.entry((place.collection, place.section, kind)).or_insert(0) += 1;
         }
         Ok(counts
             .into_iter()
-            .map(|((collection, section), memories)| Tally { collection, section, memories })
+            .map(|((collection, section, kind), memories)| Tally { collection, section, kind, memories })
             .collect())
+    }
+
+    fn recount(&self, filter: &Filter) -> Result<Vec<Tally>> {
+        self.tally(filter)
+    }
+
+    fn reload(&self) -> Result<()> {
+        Ok(())
     }
 
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates> {
@@ -423,36 +472,5 @@ impl Store for NaiveStore {
         let state = self.state();
         let passages = state.records.values().map(|record| record.passages.len() as u64).sum();
         Ok(StoreSize { memories: state.records.len() as u64, passages, disk_bytes: 0, index_bytes: 0 })
-    }
-}
-
-impl TokenStore for NaiveStore {
-    fn add_token(&self, token: &Token) -> Result<()> {
-        let mut state = self.state();
-        if state.tokens.iter().any(|other| other.id == token.id || other.hash == token.hash) {
-            let message = format!("a token named `{}`, or with the same secret, exists; choose another", token.id);
-            return Err(conflict(message));
-        }
-        state.tokens.push(token.clone());
-        Ok(())
-    }
-
-    fn tokens(&self) -> Result<Vec<Token>> {
-        let mut tokens = self.state().tokens.clone();
-        tokens.sort_by(|left, right| left.created_at.cmp(&right.created_at).then_with(|| left.id.cmp(&right.id)));
-        Ok(tokens)
-    }
-
-    fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>> {
-        Ok(self.state().tokens.iter().find(|token| token.hash == *hash).cloned())
-    }
-
-    fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
-        let mut state = self.state();
-        let token = state.tokens.iter_mut().find(|token| token.id == id);
-        let token =
-            token.ok_or_else(|| Error::not_found(format!("there is no token named `{id}`; list the tokens")))?;
-        token.revoked_at.get_or_insert(now);
-        Ok(())
     }
 }

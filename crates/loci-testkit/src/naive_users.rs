@@ -1,12 +1,12 @@
 //! What belongs to a user: cached answers, answers under keys, decisions, the audit log, and the removal of all of
-//! it.
+//! it; and tokens.
 
 use std::cmp::Reverse;
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, Error, IdempotencyStore,
-    KeyedAnswer, MemoryId, QueryVector, Result, Space, Timestamp, Visibility, Wiped,
+    KeyedAnswer, MemoryId, QueryVector, Result, Space, Timestamp, Token, TokenHash, TokenStore, Visibility, Wiped,
 };
 
 use crate::NaiveStore;
@@ -74,6 +74,10 @@ impl State {
             let is_meant = origin.is_none_or(|origin| answer.origin == origin);
             !is_meant || answer.space != *space || answer.owner.as_deref() != Some(owner)
         });
+        if origin.is_none() {
+            self.graph.forget_owner(space, owner);
+            self.settings.retain(|(of, by, _), _| of != space || by.as_deref() != Some(owner));
+        }
         self.version += 1;
         let key = (space.clone(), owner.to_owned(), origin.map(str::to_owned));
         let earlier = self.wipes.get(&key).map_or(now, |wipe| wipe.at);
@@ -230,5 +234,36 @@ impl AuditStore for NaiveStore {
             None => drop(found.drain(..found.len().saturating_sub(query.limit))),
         }
         Ok(found)
+    }
+}
+
+impl TokenStore for NaiveStore {
+    fn add_token(&self, token: &Token) -> Result<()> {
+        let mut state = self.state();
+        if state.tokens.iter().any(|other| other.id == token.id || other.hash == token.hash) {
+            let message = format!("a token named `{}`, or with the same secret, exists; choose another", token.id);
+            return Err(conflict(message));
+        }
+        state.tokens.push(token.clone());
+        Ok(())
+    }
+
+    fn tokens(&self) -> Result<Vec<Token>> {
+        let mut tokens = self.state().tokens.clone();
+        tokens.sort_by(|left, right| left.created_at.cmp(&right.created_at).then_with(|| left.id.cmp(&right.id)));
+        Ok(tokens)
+    }
+
+    fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>> {
+        Ok(self.state().tokens.iter().find(|token| token.hash == *hash).cloned())
+    }
+
+    fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
+        let mut state = self.state();
+        let token = state.tokens.iter_mut().find(|token| token.id == id);
+        let token =
+            token.ok_or_else(|| Error::not_found(format!("there is no token named `{id}`; list the tokens")))?;
+        token.revoked_at.get_or_insert(now);
+        Ok(())
     }
 }

@@ -4,9 +4,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
-    DecisionStore, FailedJob, Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId,
-    ModelId, NoteFile, NoteStore, Page, QueryVector, Result, Space, Store, StoreSize, Sweep, Tally, Timestamp, Touch,
-    Vector, Wiped,
+    DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, Job,
+    JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, QueryVector, Result,
+    SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally, Timestamp, Touch, Tunnel,
+    TunnelStore, Vector, Wiped,
 };
 use loci_testkit::NaiveStore;
 
@@ -48,7 +49,10 @@ impl Store for FaultyStore {
         get_all(filter: &Filter, ids: &[MemoryId]) -> Vec<Memory>;
         list(filter: &Filter, page: Page) -> Vec<Memory>;
         revisions(filter: &Filter, limit: usize) -> Vec<(MemoryId, u64)>;
+        filed(filter: &Filter, order: FilingOrder, page: Page) -> Vec<Memory>;
         tally(filter: &Filter) -> Vec<Tally>;
+        recount(filter: &Filter) -> Vec<Tally>;
+        reload() -> ();
         candidates(query: &CandidateQuery<'_>) -> Candidates;
         vectors(space: &Space, id: &MemoryId, model: &ModelId) -> Vec<Vector>;
         without_vector(model: &ModelId, limit: usize) -> Vec<(Space, MemoryId)>;
@@ -125,5 +129,32 @@ impl NoteStore for FaultyStore {
         notes_among(filter: &Filter, limit: usize) -> Vec<MemoryId>;
         note_folder(space: &Space) -> Option<String>;
         commit_rebuildable(batch: Batch) -> ();
+    }
+}
+
+impl FactStore for FaultyStore {
+    behind_the_hook! {
+        facts(query: &FactQuery) -> Vec<Fact>;
+        fact_counts(space: &Space, now: Timestamp) -> FactCounts;
+    }
+}
+
+impl TunnelStore for FaultyStore {
+    behind_the_hook! {
+        tunnels(space: &Space) -> Vec<Tunnel>;
+    }
+}
+
+impl SettingStore for FaultyStore {
+    behind_the_hook! {
+        setting(space: &Space, owner: Option<&str>, name: &str) -> Option<String>;
+    }
+}
+
+impl SourceStore for FaultyStore {
+    behind_the_hook! {
+        source_file(space: &Space, collection: Option<&str>, path: &str) -> Option<SourceFile>;
+        source_files(space: &Space, collection: Option<&str>) -> Vec<SourceFile>;
+        pending_sources(space: &Space, limit: usize) -> Vec<SourceFile>;
     }
 }

@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use loci_core::{CollectionFilter, Delivery, Filter, Forgotten, OwnerFilter, Tier, Timestamp, Visibility};
 
 use super::names::{Name, Names};
-use super::{END_OF_TIME, Record, Traits};
+use super::threads::Threads;
+use super::{END_OF_TIME, NONE, Record, Traits};
 
 /// A compiled filter, but for its moment and its rule on superseded memories.
 #[derive(Debug)]
@@ -20,6 +21,9 @@ pub(super) struct Selection {
     origin: Option<Name>,
     /// A bit for each.
     tiers: u8,
+    /// Of what is kept apart, only that of this origin.
+    apart_origin: Option<Name>,
+    thread: Option<Name>,
     /// When they were first stored; none: whenever.
     created: Option<RangeInclusive<Timestamp>>,
     collections: Collections,
@@ -67,6 +71,13 @@ impl Selection {
             Some(origin) => Some(names.find(origin)?),
             None => None,
         };
+        let thread = match &filter.thread {
+            Some(thread) => Some(names.find(thread)?),
+            None => None,
+        };
+        let apart_origin = filter.apart_origin.as_deref().and_then(|origin| names.find(origin));
+        // Nothing that is kept apart is of an origin that nothing bears.
+        let hides_apart = filter.apart_origin.is_some() && apart_origin.is_none();
         let reader = &filter.reader;
         let own_origin = reader.own_origin.as_deref().and_then(|origin| names.find(origin));
         // Of an origin that nothing bears, nothing is anyone's own.
@@ -84,7 +95,12 @@ impl Selection {
             own_origin,
             owners,
             origin,
-            tiers: tiers.iter().fold(0, |bits, tier| bits | bit(*tier)),
+            tiers: tiers
+                .iter()
+                .filter(|tier| !(hides_apart && **tier == Tier::Apart))
+                .fold(0, |bits, tier| bits | bit(*tier)),
+            apart_origin,
+            thread,
             created,
             collections,
             sections: (!filter.sections.is_empty()).then_some(sections),
@@ -111,7 +127,7 @@ impl Selection {
     }
 
     /// Whether it has what else the filter asks for.
-    pub(super) fn admits(&self, memory: &Traits, record: &Record) -> bool {
+    pub(super) fn admits(&self, memory: &Traits, record: &Record, threads: &Threads) -> bool {
         let collection = match (&self.collections, memory.collection) {
             (Collections::Any, _)
             | (Collections::Global | Collections::GlobalAnd(_), None)
@@ -123,6 +139,8 @@ impl Selection {
             && self.sections.as_ref().is_none_or(|sections| sections.contains(&memory.section))
             && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
             && self.tiers & bit(memory.tier) != 0
+            && (memory.tier != Tier::Apart || self.apart_origin.is_none_or(|origin| memory.origin == origin))
+            && self.thread.is_none_or(|name| record.thread != NONE && threads.name(record.thread) == name)
             && !(self.hides_forgotten && memory.is_forgotten)
             && self.origin.is_none_or(|origin| memory.origin == origin)
             && match self.owners {

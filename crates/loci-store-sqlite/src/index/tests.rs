@@ -132,6 +132,8 @@ impl World {
             },
             origin: random.chance(20).then(|| some_name(random)),
             tiers: if random.chance(40) { vec![random.pick(&Tier::ALL), random.pick(&Tier::ALL)] } else { Vec::new() },
+            apart_origin: random.chance(30).then(|| some_name(random)),
+            thread: random.chance(20).then(|| some_name(random)),
             created_from: random.chance(20).then(|| moment(random)),
             created_until: random.chance(20).then(|| moment(random)),
             collections: if random.chance(30) {

@@ -63,6 +63,11 @@ impl Threads {
         }
     }
 
+    /// What the thread is called.
+    pub(super) fn name(&self, thread: u32) -> Name {
+        self.by_number[thread as usize].key.name
+    }
+
     /// The members, by position.
     pub(super) fn members(&self, thread: u32) -> &[Member] {
         &self.by_number[thread as usize].members

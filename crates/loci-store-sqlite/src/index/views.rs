@@ -141,7 +141,7 @@ impl Index {
             if let Some(record) = record
                 && selection.is_live_and_readable(memory, filter.live_at)
             {
-                if selection.admits(memory, record) {
+                if selection.admits(memory, record, &self.threads) {
                     view.memories.insert(number);
                 }
                 if !memory.is_forgotten {
@@ -166,7 +166,7 @@ impl Index {
         let traits = |number: u32| &self.traits[number as usize];
         let hides = |successor: &u32| selection.is_live_successor(traits(*successor), moment);
         selection.is_live_and_readable(traits(number), moment)
-            && selection.admits(traits(number), record)
+            && selection.admits(traits(number), record, &self.threads)
             && (filter.superseded == Superseded::Show || !self.successors(number).iter().any(hides))
     }
 

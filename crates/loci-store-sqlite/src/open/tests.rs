@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use loci_core::{
     Access, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation, CitationKind, Delivery,
-    EnrichmentStatus, ErrorCode, Filter, Forgotten, JobStore, Link, Memory, MemoryId, ModelId, NoteStore, Page,
-    Passage, Place, QueryVector, Relation, Store, Thread, Tier, Timestamp, TokenStore, Vector, Visibility,
+    EnrichmentStatus, ErrorCode, FilingOrder, Filter, Forgotten, JobStore, Link, Memory, MemoryId, ModelId, NoteStore,
+    Page, Passage, Place, QueryVector, Reader, Relation, Store, Thread, Tier, Timestamp, TokenStore, Vector,
+    Visibility,
 };
-use loci_testkit::contract::{filter, memory, passage, put, replace};
+use loci_testkit::contract::{filter, memory, passage, put, reader, replace};
 
 use super::*;
 use crate::SqliteStore;
@@ -351,6 +352,85 @@ fn a_database_of_version_4_has_no_titles_and_nothing_forgotten() {
     assert_eq!(store.census(space, "ann", hide.live_at), Ok(Vec::new()));
     assert_eq!(store.secret(), Ok(secret), "it never changes");
     assert_eq!(store.integrity_check(), Ok(Vec::new()));
+}
+
+/// Memories as version 5 wrote them, each of a kind that says how it is to be counted.
+const V5_DATA: &str = "
+    INSERT INTO memory (row, space, id, collection, section, kind, weight, tier, delivery, origin, owner, visibility,
+        thread, position, expires_at, created_at, updated_at, deleted_at, forgotten_at, revision, tags)
+    VALUES
+        (1, 'main', 'common', 'b', 'x', 'common', 0.5, 'long_term', 'on_demand', 'mememory', 'ann', 'common',
+            'file', 0, NULL, 1, 1000000007, NULL, NULL, 1, '[]'),
+        (2, 'main', 'nobodys', NULL, 'x', 'nobodys', 0.5, 'long_term', 'on_demand', 'engram', NULL, 'private',
+            NULL, NULL, NULL, 1, 1000000006, NULL, NULL, 1, '[]'),
+        (3, 'main', 'shared', 'b', 'x', 'shared', 0.5, 'apart', 'on_demand', 'engram', 'ann', 'shared',
+            NULL, NULL, NULL, 1, 1000000005, NULL, NULL, 1, '[]'),
+        (4, 'main', 'private', 'b', 'x', 'private', 0.5, 'long_term', 'on_demand', 'memory-mcp', 'ann', 'private',
+            NULL, NULL, NULL, 1, 1000000004, NULL, NULL, 1, '[]'),
+        (5, 'main', 'message', 'b', 'x', 'message', 0.5, 'short_term', 'on_demand', 'memory-mcp', 'ann', 'private',
+            'talk', 0, 2000000000, 1, 1000000003, NULL, NULL, 1, '[]'),
+        (6, 'main', 'expired', 'b', 'x', 'expired', 0.5, 'long_term', 'on_demand', 'mememory', NULL, 'common',
+            NULL, NULL, 2, 1, 1000000002, NULL, NULL, 1, '[]'),
+        (7, 'main', 'forgotten', 'b', 'x', 'forgotten', 0.5, 'long_term', 'on_demand', 'vault', NULL, 'common',
+            NULL, NULL, NULL, 1, 1000000001, NULL, 9, 1, '[]'),
+        (8, 'main', 'deleted', 'b', 'x', 'deleted', 0.5, 'long_term', 'on_demand', 'vault', NULL, 'common',
+            NULL, NULL, NULL, 1, 1000000000, 9, NULL, 1, '[]'),
+        (9, 'other', 'elsewhere', 'b', 'x', 'elsewhere', 0.5, 'long_term', 'on_demand', 'vault', NULL, 'common',
+            NULL, NULL, NULL, 1, 1000000000, NULL, NULL, 1, '[]');
+    INSERT INTO content SELECT row, 'the content of ' || id FROM memory;
+    INSERT INTO passage SELECT row << 20, 0, 9, x'01056f6b617069', NULL, NULL, NULL FROM memory WHERE row <> 8;
+    INSERT INTO change VALUES (1, 9);";
+
+#[test]
+fn a_database_of_version_5_is_counted_and_listed_as_if_it_had_always_been() {
+    let (folder, database) = folder_of_version(5, V5_DATA);
+    let renewed = "UPDATE analysis SET version = ?1";
+    database.connect().unwrap().execute(renewed, [reanalysis::VERSION]).unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    the_backup(folder.path(), 5);
+    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+
+    let strict = Reader { shared: false, own_origin: Some("engram".to_owned()), ..reader(Some("ann")) };
+    let rows = [
+        (reader(None), vec!["nobodys", "common", "forgotten", "shared"]),
+        (reader(Some("ann")), vec!["nobodys", "common", "forgotten", "message", "private", "shared"]),
+        (reader(Some("bob")), vec!["nobodys", "common", "forgotten", "shared"]),
+        (strict, vec!["nobodys", "common", "forgotten", "shared"]),
+        (Reader::everything(), vec!["nobodys", "common", "forgotten", "message", "private", "shared"]),
+    ];
+    for (reader, expected) in rows {
+        let filter = Filter { reader, ..filter() };
+        let counted = store.tally(&filter).unwrap();
+        assert_eq!(counted.iter().map(|tally| (&*tally.kind, tally.memories)).collect::<Vec<_>>(), of_one(&expected));
+        assert_eq!(store.recount(&filter), Ok(counted));
+        let narrow = Filter { tiers: vec![Tier::LongTerm], forgotten: Forgotten::Hide, ..filter };
+        assert_eq!(store.recount(&narrow), store.tally(&narrow));
+    }
+    let page = Page { offset: 0, limit: 10 };
+    let ids = |memories: Vec<Memory>| memories.into_iter().map(|memory| memory.id.to_string()).collect::<Vec<_>>();
+    // What was updated last was filed first.
+    let order = ["common", "nobodys", "shared", "private", "message", "forgotten"];
+    assert_eq!(ids(store.list(&filter(), page).unwrap()), order);
+    assert_eq!(ids(store.filed(&filter(), FilingOrder::FirstFirst, page).unwrap()), order);
+    let of_thread = Filter { thread: Some("talk".to_owned()), ..filter() };
+    assert_eq!(ids(store.list(&of_thread, page).unwrap()), ["message"]);
+    assert_eq!(store.thread_end(&of_thread.space, "ann", "talk"), Ok(1));
+    let taken = Memory {
+        tier: Tier::ShortTerm,
+        owner: Some("ann".to_owned()),
+        thread: Some(Thread { name: "talk".to_owned(), position: 0 }),
+        ..memory("new")
+    };
+    assert_eq!(store.commit(put(&taken, vec![passage("word")])).unwrap_err().code, ErrorCode::Conflict);
+
+    assert_eq!(store.wipe(&filter().space, "ann", None, filter().live_at).unwrap().memories, 3);
+    assert_eq!(store.tally(&filter()), store.recount(&filter()));
+    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+}
+
+/// One of each kind.
+fn of_one<'a>(kinds: &[&'a str]) -> Vec<(&'a str, u64)> {
+    kinds.iter().map(|kind| (*kind, 1)).collect()
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::fs;
 
 use loci_core::{
-    AuditQuery, AuditStore, CacheStore, CandidateQuery, ErrorCode, IdempotencyStore, JobStore, ModelId, NoteStore,
-    Page, Space, Store, TokenStore,
+    AuditQuery, AuditStore, CacheStore, CandidateQuery, ErrorCode, FactQuery, FactStore, FilingOrder, IdempotencyStore,
+    JobStore, ModelId, NoteStore, Page, SettingStore, SourceStore, Space, Store, TokenStore, TunnelStore,
 };
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use loci_testkit::Random;
@@ -87,10 +87,20 @@ fn survives(folder: &std::path::Path) -> bool {
     let query = CandidateQuery { terms: &terms, ..CandidateQuery::of(&everything, 10) };
     let page = Page { offset: 0, limit: 100 };
     let (space, now) = (Space::default(), filter().live_at);
+    let facts = FactQuery { space: space.clone(), entity: None, triple: None, as_of: None, limit: 10 };
     let whole = store.integrity_check().is_ok_and(|findings| findings.is_empty());
     let answers = [
         store.list(&filter(), page).err(),
+        store.filed(&filter(), FilingOrder::LastFirst, page).err(),
         store.tally(&filter()).err(),
+        store.recount(&filter()).err(),
+        store.facts(&facts).err(),
+        store.fact_counts(&space, now).err(),
+        store.tunnels(&space).err(),
+        store.setting(&space, None, "name").err(),
+        store.source_file(&space, None, "path").err(),
+        store.source_files(&space, None).err(),
+        store.pending_sources(&space, 10).err(),
         store.candidates(&query).err(),
         store.without_vector(&ModelId::new("none"), 100).err(),
         store.tokens().err(),

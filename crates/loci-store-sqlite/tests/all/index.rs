@@ -58,6 +58,20 @@ fn sorted(store: &SqliteStore, query: &CandidateQuery<'_>) -> (Candidates, Vec<O
 }
 
 #[test]
+fn a_reload_drops_the_index_until_the_next_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let kept = memory("kept");
+    store.commit(put(&kept, vec![passage("word")])).unwrap();
+    for _ in 0..2 {
+        assert_eq!(search(&store, &filter(), "word"), std::slice::from_ref(&kept.id));
+        assert!(store.size().unwrap().index_bytes > 0);
+        assert_eq!(store.reload(), Ok(()));
+        assert_eq!(store.size().unwrap().index_bytes, 0);
+    }
+}
+
+#[test]
 fn an_index_survives_many_changes_of_one_memory() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());

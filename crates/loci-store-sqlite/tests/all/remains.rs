@@ -6,7 +6,7 @@ use std::path::Path;
 
 use loci_core::{
     Batch, CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash, Decision, DecisionStore, KeyedAnswer,
-    Memory, MemoryId, Space, Store, Timestamp, Visibility,
+    Memory, MemoryId, Place, Space, Store, Sweep, Timestamp, Tunnel, TunnelEnd, TunnelStore, Visibility,
 };
 use loci_testkit::contract::{memory, passage, put, replace, sweep_of_expired};
 
@@ -99,6 +99,48 @@ fn a_wipe_leaves_no_text_in_the_files() {
     for text in
         ["zebra", "walrus", "ibex", "gecko", "dugong", "marmot", "tapir", "lemur", "otter", "badger", "coati", "numbat"]
     {
+        assert_eq!(occurrences(folder.path(), text), 0, "{text} is left");
+    }
+}
+
+#[test]
+fn a_wipe_leaves_nothing_of_an_owner_in_counts_tunnels_and_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let place = Place { collection: Some("the vicuna".to_owned()), section: "the serval".to_owned() };
+    let owner = Some("the quoll".to_owned());
+    let private = Memory { owner: owner.clone(), visibility: Visibility::Private, place, ..memory("a") };
+    let common = Memory { owner: owner.clone(), ..memory("b") };
+    let end = |section: &str, memory| TunnelEnd { collection: None, section: section.to_owned(), memory };
+    let tunnel = |id: &str, is_common| Tunnel {
+        space: Space::default(),
+        id: id.to_owned(),
+        source: end("one", Some(private.id.clone())),
+        target: end("two", Some(common.id.clone())),
+        label: format!("the axolotl {is_common}"),
+        owner: owner.clone(),
+        is_common,
+        created_at: NOW,
+        updated_at: NOW,
+    };
+    let mut batch = put(&private, vec![passage("word")]);
+    batch.changes.extend(put(&common, vec![passage("word")]).changes);
+    batch.changes.push(Change::PutTunnel(Box::new(tunnel("private", false))));
+    batch.changes.push(Change::PutTunnel(Box::new(tunnel("common", true))));
+    let (name, value) = ("the okapi".to_owned(), "the pangolin".to_owned());
+    batch.changes.push(Change::PutSetting { owner: owner.clone(), name, value });
+    store.commit(batch).unwrap();
+    for text in ["the vicuna", "the serval", "the quoll", "the axolotl false", "the okapi", "the pangolin"] {
+        assert!(occurrences(folder.path(), text) > 0, "{text} is stored");
+    }
+    store.wipe(&Space::default(), "the quoll", None, NOW).unwrap();
+    let kept = Tunnel { source: end("one", None), owner: None, ..tunnel("common", true) };
+    assert_eq!(store.tunnels(&Space::default()), Ok(vec![kept]));
+    // What is remembered of the wipe names the owner for some time.
+    let sweep = Sweep { wiped_before: NOW.plus_seconds(1), ..sweep_of_expired(NOW) };
+    while store.sweep(&sweep, 9).unwrap() > 0 {}
+    store.wipe(&Space::default(), "ann", None, NOW).unwrap();
+    for text in ["the vicuna", "the serval", "the quoll", "the axolotl false", "the okapi", "the pangolin"] {
         assert_eq!(occurrences(folder.path(), text), 0, "{text} is left");
     }
 }

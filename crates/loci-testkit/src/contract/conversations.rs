@@ -7,7 +7,7 @@ use loci_core::{
 
 use super::MakeStore;
 use super::examples::{
-    NOW, delete, filter, memory, message, passage, pending_offspring, private, put, replace, space, words,
+    NOW, delete, filter, memory, message, passage, pending_offspring, private, put, reader, replace, space, words,
 };
 use super::reading::{ALL, add, admitted, id};
 use super::writing::{commit, found, refused};
@@ -70,6 +70,44 @@ pub(super) fn a_filter_knows_owner_tier_and_age(make: MakeStore<'_>) {
     check(between.clone(), &["ann-long", "bob-0", "bob-common"]);
     check(Filter { created_from: Some(at(1)), created_until: Some(at(0)), ..filter() }, &[]);
     check(Filter { tiers: vec![Tier::LongTerm], owner: OwnerFilter::of(Some("bob")), ..between }, &["bob-common"]);
+}
+
+pub(super) fn a_filter_knows_threads(make: MakeStore<'_>) {
+    let store = make();
+    let of = |name: &str, thread: &str, memory: Memory| {
+        let thread = Some(Thread { name: thread.to_owned(), position: 0 });
+        Memory { thread, id: id(name), ..memory }
+    };
+    for written in [
+        message("ann", 0),
+        message("bob", 1),
+        of("apart", "talk", Memory { tier: Tier::Apart, ..memory("") }),
+        of("nobodys", "talk", memory("")),
+        of("upper", "TALK", memory("")),
+        of("nameless", "", memory("")),
+        of("odd", "it's \"a\" naïve 日本", private("ann", memory(""))),
+        memory("talk"),
+        Memory { thread: None, ..message("carl", 2) },
+        of("elsewhere", "talk", Memory { space: space("other"), ..memory("") }),
+    ] {
+        add(&*store, &written);
+    }
+    let thread = |name: &str| Filter { thread: Some(name.to_owned()), ..filter() };
+    let check = |filter: Filter, expected: &[&str]| assert_eq!(admitted(&*store, &filter), expected, "{filter:?}");
+    check(thread("talk"), &["ann-0", "apart", "bob-1", "nobodys"]);
+    check(thread("TALK"), &["upper"]);
+    check(thread(""), &["nameless"]);
+    check(thread("it's \"a\" naïve 日本"), &["odd"]);
+    check(thread("unknown"), &[]);
+    check(Filter { space: space("other"), ..thread("talk") }, &["elsewhere"]);
+    check(Filter { owner: OwnerFilter::of(Some("bob")), ..thread("talk") }, &["bob-1"]);
+    check(Filter { reader: reader(Some("bob")), ..thread("talk") }, &["apart", "bob-1", "nobodys"]);
+    check(Filter { tiers: vec![Tier::ShortTerm], ..thread("talk") }, &["ann-0", "bob-1"]);
+    let moved = of("talk", "talk", Memory { revision: 2, ..memory("") });
+    commit(&*store, replace(&moved, None));
+    let left = Memory { thread: None, revision: 2, id: id("nobodys"), ..memory("") };
+    commit(&*store, replace(&left, None));
+    check(thread("talk"), &["ann-0", "apart", "bob-1", "talk"]);
 }
 
 pub(super) fn a_position_of_a_thread_is_taken_once(make: MakeStore<'_>) {

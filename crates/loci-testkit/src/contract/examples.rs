@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use loci_core::{
     AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, ContentHash, Decision, EnrichmentStatus, Expect,
-    FileStamp, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Passage, Reader, Space, Sweep, Term, Thread,
-    Tier, Timestamp, Vector, Visibility,
+    Fact, FileStamp, Filter, KeyedAnswer, Memory, MemoryId, ModelId, Name, NoteFile, Passage, Period, Place, Reader,
+    SourceFile, Space, Sweep, Tally, Term, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
 /// The moment at which the examples happen.
@@ -41,6 +41,12 @@ pub(super) fn private(owner: &str, memory: Memory) -> Memory {
 /// The same memory, forgotten now.
 pub(super) fn forgotten(memory: Memory) -> Memory {
     Memory { forgotten_at: Some(NOW), ..memory }
+}
+
+/// The same memory, filed there.
+pub(super) fn filed_in(collection: Option<&str>, section: &str, memory: Memory) -> Memory {
+    let place = Place { collection: collection.map(str::to_owned), section: section.to_owned() };
+    Memory { place, ..memory }
 }
 
 /// A message of the owner's thread `talk`, whose id says both.
@@ -175,6 +181,88 @@ pub(super) fn put_note_file(file: &NoteFile) -> Batch {
     change(Change::PutNoteFile(Box::new(file.clone())))
 }
 
+/// These two moments and all between them, in microseconds since 1970.
+pub(super) fn period(first: i64, last: i64) -> Period {
+    Period { first: Timestamp::from_microseconds(first), last: Timestamp::from_microseconds(last) }
+}
+
+/// A name that is spelled like its key.
+pub(super) fn name(key: &str) -> Name {
+    Name { key: key.to_owned(), spelling: key.to_owned() }
+}
+
+/// What always held and holds for good, noted now.
+pub(super) fn fact(id: &str, [subject, predicate, object]: [&str; 3]) -> Fact {
+    Fact {
+        space: Space::default(),
+        id: id.to_owned(),
+        subject: name(subject),
+        predicate: name(predicate),
+        object: name(object),
+        valid_from: None,
+        valid_to: None,
+        source: None,
+        created_at: NOW,
+    }
+}
+
+/// A batch that adds the fact.
+pub(super) fn put_fact(fact: &Fact) -> Batch {
+    Batch { space: fact.space.clone(), changes: vec![Change::PutFact(Box::new(fact.clone()))] }
+}
+
+/// An end of a tunnel that names no memory.
+pub(super) fn end(collection: Option<&str>, section: &str) -> TunnelEnd {
+    TunnelEnd { collection: collection.map(str::to_owned), section: section.to_owned(), memory: None }
+}
+
+/// The common tunnel that somebody without a name made now from `a/x` to `b/x`.
+pub(super) fn tunnel(id: &str) -> Tunnel {
+    Tunnel {
+        space: Space::default(),
+        id: id.to_owned(),
+        source: end(Some("a"), "x"),
+        target: end(Some("b"), "x"),
+        label: format!("the label of {id}"),
+        owner: None,
+        is_common: true,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+/// A batch that stores the tunnel.
+pub(super) fn put_tunnel(tunnel: &Tunnel) -> Batch {
+    Batch { space: tunnel.space.clone(), changes: vec![Change::PutTunnel(Box::new(tunnel.clone()))] }
+}
+
+/// A batch that stores a setting of the default space.
+pub(super) fn put_setting(owner: Option<&str>, name: &str, value: &str) -> Batch {
+    let (owner, name) = (owner.map(str::to_owned), name.to_owned());
+    change(Change::PutSetting { owner, name, value: value.to_owned() })
+}
+
+/// A file that was read as a whole.
+pub(super) fn source_file(collection: Option<&str>, path: &str) -> SourceFile {
+    SourceFile {
+        collection: collection.map(str::to_owned),
+        path: path.to_owned(),
+        root: "/projects".to_owned(),
+        format: "text".to_owned(),
+        stamp: FileStamp { bytes: 12, modified_nanoseconds: 1_000_000_000 },
+        bytes_read: 12,
+        hash: ContentHash([4; 32]),
+        parts: 1,
+        is_pending: false,
+        is_whole: true,
+    }
+}
+
+/// A batch that stores what is known of a file of the default space, of which `expect` was known.
+pub(super) fn put_source_file(file: &SourceFile, expect: Option<&SourceFile>) -> Batch {
+    change(Change::PutSourceFile { file: Box::new(file.clone()), expect: expect.cloned().map(Box::new) })
+}
+
 /// A call that went well now.
 pub(super) fn audit_entry(user: &str, tool: &str) -> AuditEntry {
     AuditEntry {
@@ -211,6 +299,12 @@ pub fn filter() -> Filter {
 pub fn sweep_of_expired(now: Timestamp) -> Sweep {
     let (deleted_until, audited_before, wiped_before) = (Timestamp::MIN, Timestamp::MIN, Timestamp::MIN);
     Sweep { expired_at: now, deleted_until, audited_before, wiped_before }
+}
+
+/// That so many memories of that place and kind pass.
+pub(super) fn tally(collection: Option<&str>, section: &str, kind: &str, memories: u64) -> Tally {
+    let (section, kind) = (section.to_owned(), kind.to_owned());
+    Tally { collection: collection.map(str::to_owned), section, kind, memories }
 }
 
 /// The reader with this subject, not an administrator.

@@ -4,18 +4,20 @@ use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 use loci_core::{
-    Citation, CitationKind, CollectionFilter, ContentHash, Delivery, EnrichmentStatus, FileProblem, FileProblemKind,
-    FileStamp, Filter, Forgotten, JobOutcome, KeyedAnswer, Link, Memory, MemoryId, ModelId, NoteFile, OwnerFilter,
-    Passage, Place, Reader, Relation, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp, Vector, Visibility,
+    Citation, CitationKind, CollectionFilter, ContentHash, Delivery, Direction, EnrichmentStatus, Fact, FactQuery,
+    FileProblem, FileProblemKind, FileStamp, Filter, Forgotten, JobOutcome, KeyedAnswer, Link, Memory, MemoryId,
+    ModelId, Name, NoteFile, OwnerFilter, Passage, Period, Place, Reader, Relation, SourceFile, Space, Superseded,
+    Sweep, Term, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
-use super::examples::{NOW, ODD_TEXTS, keyed_answer, memory, space, words};
+use super::examples::{NOW, ODD_TEXTS, end, fact, keyed_answer, memory, source_file, space, tunnel, words};
 use crate::{Random, quantise};
 
 const DIMENSIONS: usize = 24;
 const OWNERS: [Option<&str>; 3] = [None, Some(OWNER_NAMES[0]), Some(OWNER_NAMES[1])];
 const COLLECTIONS: [Option<&str>; 3] = [None, Some("a"), Some("b")];
 const SECTIONS: [&str; 3] = ["x", "y", "z"];
+const KINDS: [&str; 3] = ["fact", "drawer", "diary"];
 /// How many paths of notes there are; fewer than ids.
 const PATHS: usize = 20;
 const TAGS: [&str; 3] = ["one", "two", "three"];
@@ -69,6 +71,7 @@ impl Generator {
                 collection: random.pick(&COLLECTIONS).map(str::to_owned),
                 section: random.pick(&SECTIONS).to_owned(),
             },
+            kind: random.pick(&KINDS).to_owned(),
             tags: TAGS.iter().filter(|_| random.chance(40)).map(|tag| (*tag).to_owned()).collect(),
             weight: random.below(11) as f64 / 10.0,
             delivery: random.pick(&[Delivery::OnDemand, Delivery::Bootstrap]),
@@ -143,10 +146,19 @@ impl Generator {
             origin: random.chance(20).then(|| random.pick(&ORIGINS).to_owned()),
             // In any order, some twice.
             tiers: if random.chance(50) { (0..3).map(|_| random.pick(&Tier::ALL)).collect() } else { Vec::new() },
+            apart_origin: random.chance(30).then(|| random.pick(&ORIGINS).to_owned()),
+            thread: random.chance(10).then(|| random.pick(&THREADS).to_owned()),
             created_from: random.chance(15).then(|| moment_of(random)),
             created_until: random.chance(15).then(|| moment_of(random)),
             ..filter
         }
+    }
+
+    /// One whose tally a store may answer from counts that it keeps.
+    pub(super) fn counted_filter(&mut self) -> Filter {
+        let Filter { space, reader, live_at, tiers, apart_origin, collections, sections, forgotten, .. } =
+            self.filter();
+        Filter { tiers, apart_origin, collections, sections, forgotten, ..Filter::of(space, reader, live_at) }
     }
 
     pub(super) fn note_path(&mut self) -> String {
@@ -183,6 +195,74 @@ impl Generator {
             created_at: moment_of(random),
             expires_at: moment_of(random),
             ..keyed_answer(random.pick(&OWNERS), random.pick(&["key", "KEY"]))
+        }
+    }
+
+    /// A fact of a few things and relations, in any spelling.
+    pub(super) fn fact(&mut self, space: &Space) -> Fact {
+        let random = &mut self.random;
+        Fact {
+            space: space.clone(),
+            subject: name_of(random),
+            predicate: name_of(random),
+            object: name_of(random),
+            valid_from: random.chance(50).then(|| period_of(random)),
+            valid_to: random.chance(50).then(|| period_of(random)),
+            source: random.chance(50).then(|| odd_text(random)),
+            created_at: moment_of(random),
+            ..fact(&random.below(200).to_string(), ["", "", ""])
+        }
+    }
+
+    pub(super) fn fact_query(&mut self, space: &Space) -> FactQuery {
+        let random = &mut self.random;
+        let direction = random.pick(&[Direction::Outgoing, Direction::Incoming, Direction::Both]);
+        FactQuery {
+            space: space.clone(),
+            entity: random.chance(50).then(|| (name_of(random).key, direction)),
+            triple: random.chance(20).then(|| [0; 3].map(|_| name_of(random).key)),
+            as_of: random.chance(50).then(|| period_of(random)),
+            limit: random.below(30),
+        }
+    }
+
+    pub(super) fn period(&mut self) -> Period {
+        period_of(&mut self.random)
+    }
+
+    /// A tunnel between any places, which may name memories that are not there.
+    pub(super) fn tunnel(&mut self, space: &Space) -> Tunnel {
+        let random = &mut self.random;
+        Tunnel {
+            space: space.clone(),
+            source: end_of(random),
+            target: end_of(random),
+            label: odd_text(random),
+            owner: random.pick(&OWNERS).map(str::to_owned),
+            is_common: random.chance(50),
+            created_at: moment_of(random),
+            updated_at: moment_of(random),
+            ..tunnel(&random.below(9).to_string())
+        }
+    }
+
+    /// The owner and the name of a setting.
+    pub(super) fn setting(&mut self) -> (Option<String>, &'static str) {
+        (self.random.pick(&OWNERS).map(str::to_owned), self.random.pick(&["name", "NAME"]))
+    }
+
+    pub(super) fn source_file(&mut self) -> SourceFile {
+        let random = &mut self.random;
+        SourceFile {
+            root: odd_text(random),
+            format: odd_text(random),
+            stamp: FileStamp { bytes: random.bits(), modified_nanoseconds: random.bits().cast_signed() },
+            bytes_read: random.bits(),
+            hash: ContentHash([random.bits() as u8; 32]),
+            parts: random.bits(),
+            is_pending: random.chance(50),
+            is_whole: random.chance(50),
+            ..source_file(random.pick(&COLLECTIONS), &path_of(random.below(5)))
         }
     }
 
@@ -234,6 +314,20 @@ fn id_of(random: &mut Random) -> MemoryId {
 
 fn moment_of(random: &mut Random) -> Timestamp {
     NOW.plus_seconds(random.below(7) as i64 - 1)
+}
+
+fn period_of(random: &mut Random) -> Period {
+    let first = moment_of(random);
+    Period { first, last: first.plus_seconds(random.below(3) as i64) }
+}
+
+fn name_of(random: &mut Random) -> Name {
+    Name { key: random.pick(&["ann", "bob", "knows"]).to_owned(), spelling: odd_text(random) }
+}
+
+fn end_of(random: &mut Random) -> TunnelEnd {
+    let memory = random.chance(70).then(|| id_of(random));
+    TunnelEnd { memory, ..end(random.pick(&COLLECTIONS), random.pick(&SECTIONS)) }
 }
 
 fn thread(random: &mut Random) -> Thread {

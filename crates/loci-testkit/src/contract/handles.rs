@@ -2,10 +2,11 @@
 
 use std::thread;
 
-use loci_core::{Change, ErrorCode, Filter, Forgotten, Memory, Store};
+use loci_core::{Change, ErrorCode, FilingOrder, Filter, Forgotten, Memory, Page, Store};
 
 use super::examples::{
-    NOW, change, filter, forgotten, keep_answer, keyed_answer, memory, note_file, passage, put, put_note_file, replace,
+    NOW, change, fact, filter, forgotten, keep_answer, keyed_answer, memory, note_file, passage, put, put_fact,
+    put_note_file, put_setting, put_source_file, put_tunnel, replace, source_file, tally, tunnel,
 };
 use super::searching::search;
 use super::{MakeStore, StoreAndTokens};
@@ -26,11 +27,19 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
         let file = note_file(&format!("{round}.md"), Some(written.id.as_str()));
         let answer = keyed_answer(None, &round.to_string());
         let identity = format!("folder {round}");
+        let noted = fact(&round.to_string(), ["ann", "counts", &round.to_string()]);
+        let (tie, source) = (tunnel(&round.to_string()), source_file(None, &round.to_string()));
         let before = reader.version().expect("the store can be read");
         let mut batch = put(&written, vec![passage(&format!("all n{round}"))]);
-        for part in
-            [put_note_file(&file), change(Change::PutNoteFolder { identity: identity.clone() }), keep_answer(&answer)]
-        {
+        for part in [
+            put_note_file(&file),
+            change(Change::PutNoteFolder { identity: identity.clone() }),
+            keep_answer(&answer),
+            put_fact(&noted),
+            put_tunnel(&tie),
+            put_setting(None, "round", &identity),
+            put_source_file(&source, None),
+        ] {
             batch.changes.extend(part.changes);
         }
         write(batch.clone()).expect("the commit succeeds");
@@ -40,15 +49,22 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
         assert_eq!(search(reader, &filter(), &[&format!("n{round}")]), [round.to_string()]);
         assert_eq!(reader.get(&written.space, &written.id), Ok(Some(written.clone())));
         assert_eq!(reader.note_file_of(&written.space, &written.id), Ok(Some(file)));
-        assert_eq!(reader.notes_among(&filter(), 100).map(|notes| notes.len()), Ok(round + 1));
+        assert_eq!(reader.notes_among(&filter(), 100).map(|notes| notes.len() as u64), Ok(round + 1));
         assert_eq!(reader.note_folder(&written.space), Ok(Some(identity)));
         assert_eq!(reader.keyed_answer(&written.space, None, &answer.operation, &answer.key, NOW), Ok(Some(answer)));
+        let last_filed = reader.filed(&filter(), FilingOrder::LastFirst, Page { offset: 0, limit: 1 });
+        assert_eq!(last_filed, Ok(vec![written.clone()]));
+        assert_eq!(reader.tally(&filter()), Ok(vec![tally(None, "fact", "fact", round + 1)]));
+        assert_eq!(reader.fact_counts(&written.space, NOW).map(|counts| counts.open), Ok(round + 1));
+        assert_eq!(reader.tunnels(&written.space).map(|tunnels| tunnels.contains(&tie)), Ok(true));
+        assert_eq!(reader.setting(&written.space, None, "round"), Ok(Some(format!("folder {round}"))));
+        assert_eq!(reader.source_file(&written.space, None, &source.path), Ok(Some(source)));
         let again = reader.commit_rebuildable(batch).expect_err("its id and its key are taken");
         assert_eq!(again.code, ErrorCode::Conflict);
         write(replace(&Memory { revision: 2, ..forgotten(written) }, None)).expect("the commit succeeds");
         let hiding = Filter { forgotten: Forgotten::Hide, ..filter() };
         assert_eq!(search(reader, &hiding, &["all"]), Vec::<String>::new());
-        assert_eq!(search(reader, &filter(), &["all"]).len(), round + 1);
+        assert_eq!(search(reader, &filter(), &["all"]).len() as u64, round + 1);
     }
     assert_eq!(one.secret(), other.secret());
 }

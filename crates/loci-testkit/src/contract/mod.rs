@@ -11,6 +11,8 @@ mod context;
 mod conversations;
 mod decisions;
 mod examples;
+mod facts;
+mod filing;
 mod forgetting;
 mod generator;
 mod handles;
@@ -23,10 +25,14 @@ mod provenance;
 mod reading;
 mod rebuildable;
 mod searching;
+mod settings;
 mod soft_deletion;
+mod sources;
 mod sweeping;
+mod tallying;
 mod terms;
 mod tokens;
+mod tunnels;
 mod wiping;
 mod writing;
 
@@ -96,8 +102,21 @@ promises! {
         a_successor_hides_what_it_replaces,
         superseded_by_names_the_newest_successor,
         lists_come_newest_first_in_pages,
-        tallies_come_by_place,
         spaces_are_apart;
+    filing:
+        what_was_filed_comes_in_the_order_of_filing,
+        a_changed_memory_keeps_its_turn,
+        a_removed_memory_is_filed_anew,
+        what_was_filed_passes_the_filter_first;
+    tallying:
+        tallies_come_by_place_and_kind,
+        counts_follow_every_change_of_a_memory,
+        counts_follow_what_removes_many_memories,
+        counts_change_with_their_batch_or_not_at_all,
+        what_expires_is_counted_until_then,
+        what_is_apart_is_counted_for_its_tool_set,
+        concurrent_writers_are_all_counted,
+        a_reload_changes_no_answer;
     provenance:
         origin_actor_citations_and_attributes_come_back,
         a_title_comes_back_as_it_was_written;
@@ -106,7 +125,8 @@ promises! {
         a_reader_keeps_to_what_is_shared_and_owned,
         a_successor_hides_for_those_alone_who_may_read_it,
         the_best_admitted_ones_are_found_among_many_better,
-        what_is_apart_comes_to_those_alone_who_ask;
+        what_is_apart_comes_to_those_alone_who_ask,
+        what_is_apart_may_be_asked_of_one_tool_set;
     searching:
         words_are_scored_by_bm25_over_what_the_filter_admits,
         meaning_is_scored_by_cosine_of_the_same_model,
@@ -130,6 +150,7 @@ promises! {
     conversations:
         the_fields_of_conversations_come_back,
         a_filter_knows_owner_tier_and_age,
+        a_filter_knows_threads,
         a_position_of_a_thread_is_taken_once,
         a_thread_ends_after_its_last_position,
         accesses_are_counted_beside_the_memory,
@@ -208,6 +229,34 @@ promises! {
         a_note_file_outlives_its_memory,
         a_note_folder_has_the_identity_noted_last,
         note_files_change_with_their_batch_or_not_at_all;
+    facts:
+        a_fact_comes_back_as_it_was_put,
+        facts_come_in_the_order_of_their_beginnings,
+        facts_are_found_by_things_and_triples,
+        a_fact_holds_from_its_first_moment_to_its_last,
+        a_fact_with_an_open_end_is_there_once,
+        one_of_concurrent_facts_is_kept,
+        an_end_replaces_the_one_that_is_expected,
+        names_are_spelled_as_they_came_first,
+        facts_are_counted,
+        facts_belong_to_nobody_in_their_space;
+    tunnels:
+        a_tunnel_comes_back_as_it_was_put,
+        a_tunnel_is_replaced_and_deleted_by_its_id,
+        a_tunnel_loses_memories_that_are_removed,
+        a_tunnel_keeps_memories_that_are_there,
+        a_wipe_takes_the_owner_off_tunnels;
+    settings:
+        a_setting_is_its_owners_alone,
+        a_setting_is_replaced_with_its_batch_or_not_at_all,
+        a_wipe_removes_settings;
+    sources:
+        a_source_file_comes_back_as_it_was_put,
+        what_is_known_of_a_source_file_is_expected,
+        concurrent_readers_of_a_source_file_lose_nothing,
+        source_files_come_in_the_order_of_paths,
+        pending_sources_come_from_every_collection,
+        a_source_file_is_forgotten_by_its_collection_and_path;
     rebuildable:
         what_is_rebuildable_is_there_at_once,
         what_is_rebuildable_happens_whole_or_not_at_all,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use loci_core::{
-    Access, AuditEntry, AuditQuery, Batch, CandidateQuery, Change, Expect, Filter, Job, Memory, MemoryId, ModelId,
-    Page, QueryVector, Result, Space, Store, Touch,
+    Access, AuditEntry, AuditQuery, Batch, CandidateQuery, Change, Expect, Fact, FactQuery, FactStore, FilingOrder,
+    Filter, Job, Memory, MemoryId, ModelId, Page, QueryVector, Result, SourceStore, Space, Store, Touch, TunnelStore,
 };
 
 use super::agreement::check_candidates;
@@ -16,7 +16,7 @@ use super::{MakeStore, StoreAndTokens};
 use crate::NaiveStore;
 
 const SEEDS: u64 = 6;
-const STEPS: usize = 130;
+const STEPS: usize = 140;
 
 pub(super) fn random_operations_agree_with_the_naive_store(make: MakeStore<'_>) {
     for seed in 0..SEEDS {
@@ -78,7 +78,8 @@ impl Comparison<'_> {
             18..26 => self.lease_jobs(),
             26..30 => self.check_for_wipes(),
             _ => {
-                let (batch, is_rebuildable) = (self.batch(), self.random.chance(30));
+                let batch = if self.random.chance(20) { self.batch_beside_memories() } else { self.batch() };
+                let is_rebuildable = self.random.chance(30);
                 self.same(|store| {
                     let batch = batch.clone();
                     if is_rebuildable { store.commit_rebuildable(batch) } else { store.commit(batch) }
@@ -90,6 +91,9 @@ impl Comparison<'_> {
         for _ in 0..4 {
             self.compare_reads();
         }
+        let space = self.random.space();
+        self.compare_graphs(&space);
+        self.compare_settings_and_sources(&space);
     }
 
     /// Does the same with both stores, which must answer the same, and gives the answer.
@@ -132,7 +136,10 @@ impl Comparison<'_> {
         let filter = self.random.filter();
         let page = Page { offset: self.random.below(4), limit: self.random.below(30) };
         assert_eq!(self.store.list(&filter, page), self.model.list(&filter, page), "{filter:?}");
-        assert_eq!(self.store.tally(&filter), self.model.tally(&filter), "{filter:?}");
+        let order = self.random.pick(&[FilingOrder::FirstFirst, FilingOrder::LastFirst]);
+        let filed = self.model.filed(&filter, order, page);
+        assert_eq!(self.store.filed(&filter, order, page), filed, "{order:?} {filter:?}");
+        self.compare_counts(&filter);
         assert_eq!(self.store.revisions(&filter, page.limit), self.model.revisions(&filter, page.limit), "{filter:?}");
         let mut ids: Vec<MemoryId> = (0..5).map(|_| self.random.id()).collect();
         ids.dedup();
@@ -147,6 +154,33 @@ impl Comparison<'_> {
         self.same(|store| Ok((store.next_job_at()?, store.job_counts()?, store.failed_jobs(3)?)));
         self.compare_notes_and_answers(&filter, &ids);
         self.compare_candidates(&filter);
+    }
+
+    fn compare_counts(&mut self, filter: &Filter) {
+        for filter in [filter, &self.random.counted_filter()] {
+            let expected = self.model.tally(filter);
+            assert_eq!(self.store.tally(filter), expected, "{filter:?}");
+            assert_eq!(self.store.recount(filter), expected, "counted afresh, {filter:?}");
+        }
+    }
+
+    fn compare_graphs(&mut self, space: &Space) {
+        let (query, now) = (self.random.fact_query(space), self.random.moment());
+        assert_eq!(self.store.facts(&query), self.model.facts(&query), "{query:?}");
+        self.same(|store| store.facts(&all_facts(space)));
+        self.same(|store| store.fact_counts(space, now));
+        self.same(|store| store.tunnels(space));
+    }
+
+    fn compare_settings_and_sources(&mut self, space: &Space) {
+        let (owner, name) = self.random.setting();
+        self.same(|store| store.setting(space, owner.as_deref(), name));
+        let like = self.random.source_file();
+        let collection = like.collection.as_deref();
+        self.same(|store| store.source_file(space, collection, &like.path));
+        self.same(|store| store.source_files(space, collection));
+        let limit = self.random.below(6);
+        self.same(|store| store.pending_sources(space, limit));
     }
 
     fn compare_notes_and_answers(&mut self, filter: &Filter, ids: &[MemoryId]) {
@@ -185,6 +219,13 @@ impl Comparison<'_> {
         Batch { space, changes }
     }
 
+    /// One that changes no memory, and so succeeds more often.
+    fn batch_beside_memories(&mut self) -> Batch {
+        let space = self.random.space();
+        let changes = (0..=self.random.below(5)).map(|_| self.change_beside_memories(&space)).collect();
+        Batch { space, changes }
+    }
+
     fn change(&mut self, space: &Space) -> Change {
         let id = self.random.id();
         let found = self.model.get(space, &id).expect("the naive store can be read");
@@ -193,7 +234,7 @@ impl Comparison<'_> {
             Some(memory) if !self.random.chance(5) => memory.revision,
             _ => 77,
         };
-        match self.random.below(18) {
+        match self.random.below(20) {
             0 | 1 if found.is_some() => Change::Delete { id, revision },
             2..=4 if found.is_some() => {
                 let key = (space.clone(), id.clone());
@@ -208,12 +249,13 @@ impl Comparison<'_> {
                 Change::Settle { job: jobs[jobs.len() - 1 - back].clone(), outcome: self.random.outcome() }
             }
             9 | 10 => match found {
-                Some(memory) => self.forget_or_bring_back(memory, revision),
+                Some(memory) => self.forget_or_move(memory, revision),
                 None => Change::PutNoteFolder { identity: format!("folder {}", self.random.below(9)) },
             },
             11..=13 => Change::PutNoteFile(Box::new(self.random.note_file())),
             14 => Change::DeleteNoteFile { path: self.random.note_path() },
             15 => Change::KeepAnswer(Box::new(self.random.keyed_answer(space))),
+            16 | 17 => self.change_beside_memories(space),
             _ => {
                 let keeps = found.is_some() && self.random.chance(30);
                 let expect = if found.is_some() { Expect::Revision(revision) } else { Expect::Absent };
@@ -224,15 +266,69 @@ impl Comparison<'_> {
         }
     }
 
-    /// Changes nothing of the memory but whether it is forgotten.
-    fn forget_or_bring_back(&mut self, memory: Memory, revision: u64) -> Change {
-        let forgotten_at = memory.forgotten_at.is_none().then(|| self.random.moment());
-        let memory = Memory { forgotten_at, revision: revision.wrapping_add(1), ..memory };
+    /// Changes nothing of the memory but whether it is forgotten, or where it is filed.
+    fn forget_or_move(&mut self, memory: Memory, revision: u64) -> Change {
+        let is_moved = self.random.chance(50);
+        let other = self.random.memory(&memory.space, memory.id.clone());
+        let memory = if is_moved {
+            Memory { place: other.place, ..memory }
+        } else {
+            let forgotten_at = memory.forgotten_at.is_none().then(|| self.random.moment());
+            Memory { forgotten_at, ..memory }
+        };
+        let memory = Memory { revision: revision.wrapping_add(1), ..memory };
         Change::Put { memory: Box::new(memory), passages: None, expect: Expect::Revision(revision) }
+    }
+
+    /// A change of facts, tunnels, settings or source files.
+    fn change_beside_memories(&mut self, space: &Space) -> Change {
+        match self.random.below(8) {
+            0..4 => self.change_of_facts(space),
+            4 | 5 => self.change_of_tunnels(space),
+            6 => self.change_of_sources(space),
+            _ => {
+                let (owner, name) = self.random.setting();
+                Change::PutSetting { owner, name: name.to_owned(), value: format!("value {}", self.random.below(9)) }
+            }
+        }
+    }
+
+    fn change_of_facts(&mut self, space: &Space) -> Change {
+        let known = self.model.facts(&all_facts(space)).expect("the naive store can be read");
+        if known.is_empty() || self.random.chance(60) {
+            return Change::PutFact(Box::new(self.random.fact(space)));
+        }
+        let Fact { id, valid_to, .. } = known[self.random.below(known.len())].clone();
+        let before = if self.random.chance(5) { Some(self.random.period()) } else { valid_to };
+        Change::EndFact { id, before, valid_to: self.random.period() }
+    }
+
+    fn change_of_tunnels(&mut self, space: &Space) -> Change {
+        let known = self.model.tunnels(space).expect("the naive store can be read");
+        let tunnel = self.random.tunnel(space);
+        if self.random.chance(20) && known.iter().any(|other| other.id == tunnel.id) {
+            return Change::DeleteTunnel { id: tunnel.id };
+        }
+        Change::PutTunnel(Box::new(tunnel))
+    }
+
+    fn change_of_sources(&mut self, space: &Space) -> Change {
+        let file = Box::new(self.random.source_file());
+        if self.random.chance(20) {
+            return Change::DeleteSourceFile { collection: file.collection, path: file.path };
+        }
+        let known = self.model.source_file(space, file.collection.as_deref(), &file.path);
+        let known = known.expect("the naive store can be read").map(Box::new);
+        let expect = if self.random.chance(5) { Some(Box::new(self.random.source_file())) } else { known };
+        Change::PutSourceFile { file, expect }
     }
 
     fn touch(&mut self) -> Touch {
         let access = Access { count: 1 + self.random.below(3) as u64, last: Some(self.random.moment()) };
         Touch { space: self.random.space(), id: self.random.id(), access }
     }
+}
+
+fn all_facts(space: &Space) -> FactQuery {
+    FactQuery { space: space.clone(), entity: None, triple: None, as_of: None, limit: 1_000 }
 }

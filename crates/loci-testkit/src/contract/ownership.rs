@@ -3,10 +3,10 @@
 
 use loci_core::{
     Batch, CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, Memory, MemoryId, ModelId, OwnerFilter,
-    Passage, Place, QueryVector, Reader, Space, Superseded, Tally, Tier, Visibility,
+    Passage, Place, QueryVector, Reader, Space, Superseded, Tier, Visibility,
 };
 
-use super::examples::{NOW, filter, forgotten, memory, passage, private, put, space, with_vector, words};
+use super::examples::{NOW, filter, forgotten, memory, passage, private, put, space, tally, with_vector, words};
 use super::reading::{ALL, add, admitted, findable, id};
 use super::searching::{ask, ids, near};
 use super::writing::commit;
@@ -300,18 +300,14 @@ pub(super) fn what_is_apart_comes_to_those_alone_who_ask(make: MakeStore<'_>) {
         add(&*store, memory);
     }
     let of = |tiers: &[Tier]| Filter { tiers: tiers.to_vec(), ..filter() };
-    let tally = |collection: Option<&str>, section: &str, memories| Tally {
-        collection: collection.map(str::to_owned),
-        section: section.to_owned(),
-        memories,
-    };
-    let of_apart = || tally(Some("a"), "map", 1);
+    let facts = |memories| tally(None, "fact", "fact", memories);
+    let of_apart = || tally(Some("a"), "map", "fact", 1);
     for (tiers, ids, tallies) in [
-        (&[Tier::LongTerm][..], &["fact"][..], vec![tally(None, "fact", 1)]),
-        (&Tier::OF_CONVERSATIONS, &["fact", "message"], vec![tally(None, "fact", 2)]),
+        (&[Tier::LongTerm][..], &["fact"][..], vec![facts(1)]),
+        (&Tier::OF_CONVERSATIONS, &["fact", "message"], vec![facts(2)]),
         (&[Tier::Apart], &["apart"], vec![of_apart()]),
-        (&[Tier::LongTerm, Tier::Apart], &["apart", "fact"], vec![tally(None, "fact", 1), of_apart()]),
-        (&[], &["apart", "fact", "message"], vec![tally(None, "fact", 2), of_apart()]),
+        (&[Tier::LongTerm, Tier::Apart], &["apart", "fact"], vec![facts(1), of_apart()]),
+        (&[], &["apart", "fact", "message"], vec![facts(2), of_apart()]),
     ] {
         assert_eq!(admitted(&*store, &of(tiers)), ids, "{tiers:?}");
         assert_eq!(store.tally(&of(tiers)), Ok(tallies), "{tiers:?}");
@@ -319,4 +315,32 @@ pub(super) fn what_is_apart_comes_to_those_alone_who_ask(make: MakeStore<'_>) {
     assert_eq!(store.get(&apart.space, &apart.id), Ok(Some(apart)));
     let waiting = store.without_vector(&ModelId::new("test"), 10).expect("the store can be read");
     assert!(waiting.iter().any(|(_, id)| id.as_str() == "apart"), "it is embedded like any other");
+}
+
+pub(super) fn what_is_apart_may_be_asked_of_one_tool_set(make: MakeStore<'_>) {
+    let store = make();
+    for name in ["engram", "mempalace", ""] {
+        let apart = Memory { tier: Tier::Apart, ..memory(&format!("apart {name}")) };
+        let message = Memory { tier: Tier::ShortTerm, ..memory(&format!("message {name}")) };
+        for written in [apart, message, memory(&format!("fact {name}"))] {
+            add(&*store, &from(name, written));
+        }
+    }
+    let rest = ["fact ", "fact engram", "fact mempalace", "message ", "message engram", "message mempalace"];
+    let check = |tiers: &[Tier], apart_origin: &str, expected: &[&str]| {
+        let filter = Filter { tiers: tiers.to_vec(), apart_origin: Some(apart_origin.to_owned()), ..filter() };
+        assert_eq!(admitted(&*store, &filter), expected, "{tiers:?} {apart_origin}");
+    };
+    check(&[], "engram", &[&["apart engram"], &rest[..]].concat());
+    check(&[], "", &[&["apart "], &rest[..]].concat());
+    check(&[], "ENGRAM", &rest);
+    check(&[Tier::Apart], "mempalace", &["apart mempalace"]);
+    check(&[Tier::Apart], "unknown", &[]);
+    check(&[Tier::LongTerm, Tier::Apart], "mempalace", &[&["apart mempalace"], &rest[..3]].concat());
+    check(&[Tier::LongTerm], "mempalace", &rest[..3]);
+    check(&Tier::OF_CONVERSATIONS, "unknown", &rest);
+    let of_one = Filter { origin: Some("engram".to_owned()), ..filter() };
+    assert_eq!(admitted(&*store, &of_one).len(), 3);
+    let of_another = Filter { apart_origin: Some("mempalace".to_owned()), ..of_one };
+    assert_eq!(admitted(&*store, &of_another), ["fact engram", "message engram"], "both conditions hold together");
 }

@@ -2,11 +2,13 @@
 
 use loci_core::{
     CandidateQuery, CollectionFilter, Delivery, Filter, Memory, MemoryId, ModelId, Page, Passage, Place, QueryVector,
-    Reader, Superseded, Tally, Timestamp, Visibility,
+    Reader, Superseded, Timestamp, Visibility,
 };
 
 use super::examples::{NOW, filter, memory, passage, put, reader, replace, space, vector, words};
+use super::filing::both_ways;
 use super::searching::{ask, ids as hit_ids, search};
+use super::tallying::counted;
 use super::{MakeStore, StoreAndTokens};
 
 pub(super) const ALL: Page = Page { offset: 0, limit: 1_000 };
@@ -20,7 +22,7 @@ pub(super) fn add(store: &dyn StoreAndTokens, memory: &Memory) {
     store.commit(put(memory, vec![findable()])).expect("the commit succeeds");
 }
 
-/// The ids that pass, sorted, after checking that lists, tallies and searches agree on them.
+/// The ids that pass, sorted, after checking that lists, tallies, searches and the order of filing agree on them.
 pub(super) fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<String> {
     let listed = store.list(filter, ALL).expect("the store can be read");
     let revisions: Vec<_> = listed.into_iter().map(|memory| (memory.id, memory.revision)).collect();
@@ -41,8 +43,10 @@ pub(super) fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Strin
     let mut read: Vec<_> = read.into_iter().map(|memory| memory.id.as_str().to_owned()).collect();
     read.sort();
     assert_eq!(read, ids, "a read by id and a list differ under {filter:?}");
-    let tallied: u64 = store.tally(filter).expect("the store can be read").iter().map(|tally| tally.memories).sum();
-    assert_eq!(tallied, ids.len() as u64, "tally and list differ under {filter:?}");
+    counted(store, filter);
+    let mut filed = both_ways(store, filter);
+    filed.sort();
+    assert_eq!(filed, ids, "the order of filing and a list differ under {filter:?}");
     ids
 }
 
@@ -196,28 +200,6 @@ pub(super) fn lists_come_newest_first_in_pages(make: MakeStore<'_>) {
     }
     let whole = store.list(&filter(), Page { offset: 0, limit: 1 }).expect("the store can be read");
     assert_eq!(whole, [revision]);
-}
-
-pub(super) fn tallies_come_by_place(make: MakeStore<'_>) {
-    let store = make();
-    let places = [(Some("b"), "x"), (None, "y"), (Some("a"), "z"), (Some("a"), "x"), (Some("a"), "x"), (None, "x")];
-    for (number, (collection, section)) in places.into_iter().enumerate() {
-        let place = Place { collection: collection.map(str::to_owned), section: section.to_owned() };
-        add(&*store, &Memory { place, ..memory(&number.to_string()) });
-    }
-    let tally = |collection: Option<&str>, section: &str, memories| Tally {
-        collection: collection.map(str::to_owned),
-        section: section.to_owned(),
-        memories,
-    };
-    let expected = [
-        tally(None, "x", 1),
-        tally(None, "y", 1),
-        tally(Some("a"), "x", 2),
-        tally(Some("a"), "z", 1),
-        tally(Some("b"), "x", 1),
-    ];
-    assert_eq!(store.tally(&filter()).expect("the store can be read"), expected);
 }
 
 pub(super) fn spaces_are_apart(make: MakeStore<'_>) {

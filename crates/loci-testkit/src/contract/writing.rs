@@ -8,7 +8,8 @@ use loci_core::{
 };
 
 use super::examples::{
-    NOW, delete, embed, filter, memory, passage, put, replace, space, sweep_of_expired, vector, with_vector, words,
+    NOW, change, delete, embed, fact, filter, memory, passage, period, put, put_fact, put_setting, put_source_file,
+    put_tunnel, replace, source_file, space, sweep_of_expired, tunnel, vector, with_vector, words,
 };
 use super::searching::search;
 use super::{MakeStore, StoreAndTokens};
@@ -180,6 +181,22 @@ pub(super) fn the_version_grows_with_every_change(make: MakeStore<'_>) {
     grew("a second put");
     commit(&*store, delete(&memory("a")));
     grew("a deletion");
+    let (noted, valid_to) = (fact("1", ["ann", "knows", "bob"]), period(1, 2));
+    let end = Change::EndFact { id: noted.id.clone(), before: None, valid_to };
+    let file = source_file(None, "/a");
+    for batch in [
+        put_fact(&noted),
+        change(end),
+        put_tunnel(&tunnel("1")),
+        change(Change::DeleteTunnel { id: "1".to_owned() }),
+        put_setting(None, "name", "value"),
+        put_source_file(&file, None),
+        change(Change::DeleteSourceFile { collection: None, path: file.path }),
+    ] {
+        let what = format!("{batch:?}");
+        commit(&*store, batch);
+        grew(&what);
+    }
 }
 
 pub(super) fn the_size_counts_what_is_there(make: MakeStore<'_>) {

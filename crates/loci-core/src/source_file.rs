@@ -1,0 +1,82 @@
+//! Files that memories were made from: projects and transcripts that somebody had read. Other than a note, such
+//! a file is no memory itself, and nothing here ever writes it.
+
+use crate::{ContentHash, FileStamp, Result, Space};
+
+/// What is known of a file since it was last read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// The collection that its memories are in; none is global.
+    pub collection: Option<String>,
+    /// Its absolute path. With the collection it is the key: one file may be read into two of them.
+    pub path: String,
+    /// The absolute path of the folder that was read with it.
+    pub root: String,
+    /// How it was read, as whoever reads it calls that.
+    pub format: String,
+    /// Its size and time when it was read.
+    pub stamp: FileStamp,
+    /// How many of its bytes were read: fewer than there were, if it is read part by part.
+    pub bytes_read: u64,
+    /// What was in it; of a file that only grows, what identifies the part that was read.
+    pub hash: ContentHash,
+    /// How many parts it has had so far: the position of the next one, in a file that only grows.
+    pub parts: u64,
+    /// Whether there is more of it to read, for whichever process comes to it.
+    pub is_pending: bool,
+    /// Whether its memories are what is in it, and go when that goes. Else they are what was ever read from it, and
+    /// outlast it.
+    pub is_whole: bool,
+}
+
+/// Keeps what is known of files that memories were made from. They are written by
+/// [`Store::commit`](crate::Store::commit).
+pub trait SourceStore: Send + Sync {
+    /// What is known of the file; none if it was not read into that collection.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn source_file(&self, space: &Space, collection: Option<&str>, path: &str) -> Result<Option<SourceFile>>;
+
+    /// All files of a collection, in the order of paths.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>>;
+
+    /// Files of any collection of which there is more to read, in the order of paths, then of collections, at
+    /// most `limit`.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>>;
+}
+
+/// What has become of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SourceState {
+    /// It is there, and no rule excludes it.
+    Kept,
+    /// It is there, and a rule of version control excludes it.
+    Ignored,
+    /// It is not there.
+    Missing,
+}
+
+/// Looks after files that memories were made from. Reads nothing of what is in them.
+pub trait SourceTree: Send + Sync {
+    /// The folder at the top of the project that a file belongs to, as version control marks it above the nearest of
+    /// its folders that is there, or else the folder that the file is or was in.
+    fn root_of(&self, path: &str) -> String;
+
+    /// Whether that is a folder with anything in it that can be read: an empty one may be the place where a drive is
+    /// to be mounted.
+    fn is_there(&self, root: &str) -> bool;
+
+    /// What has become of these files in the project at `root`, in their order. All paths are absolute and lie
+    /// within it.
+    ///
+    /// # Errors
+    /// `unavailable` if the folder or its rules cannot be read: of none of them anything is known then.
+    fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>>;
+}

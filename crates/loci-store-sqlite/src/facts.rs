@@ -1,0 +1,155 @@
+//! Statements over the facts of the knowledge graph.
+
+use loci_core::{Direction, Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::failure::{Result, conflict, damaged, unless_taken};
+use crate::read::{bound, parameters};
+use crate::row::{read_moment, read_space};
+use crate::write::log_other;
+
+/// What [`read`] reads of `fact AS f`, in its order.
+pub(crate) const COLUMNS: &str = "f.space, f.id, f.subject, f.predicate, f.object, f.from_first, f.from_last, \
+     f.to_first, f.to_last, f.source, f.created_at, \
+     (SELECT spelling FROM graph_name WHERE space = f.space AND is_relation = 0 AND key = f.subject), \
+     (SELECT spelling FROM graph_name WHERE space = f.space AND is_relation = 1 AND key = f.predicate), \
+     (SELECT spelling FROM graph_name WHERE space = f.space AND is_relation = 0 AND key = f.object)";
+
+pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
+    let Fact { space, id, subject, predicate, object, valid_from, valid_to, source, created_at } = fact;
+    let name = "INSERT OR IGNORE INTO graph_name (space, is_relation, key, spelling) VALUES (?1, ?2, ?3, ?4)";
+    let mut name_statement = connection.prepare_cached(name)?;
+    for (is_relation, Name { key, spelling }) in [(false, subject), (true, predicate), (false, object)] {
+        name_statement.execute(params![space.as_str(), is_relation, key, spelling])?;
+    }
+    let sql = "INSERT INTO fact (space, id, subject, predicate, object, from_first, from_last, to_first, to_last, \
+               source, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    let written = connection.prepare_cached(sql)?.execute(params![
+        space.as_str(),
+        id,
+        subject.key,
+        predicate.key,
+        object.key,
+        valid_from.map(|period| period.first.microseconds()),
+        valid_from.map(|period| period.last.microseconds()),
+        valid_to.map(|period| period.first.microseconds()),
+        valid_to.map(|period| period.last.microseconds()),
+        source,
+        created_at.microseconds(),
+    ]);
+    unless_taken(written, || "this fact is noted already; read it again and retry".to_owned())?;
+    log_other(connection)
+}
+
+pub(crate) fn end(
+    connection: &Connection,
+    space: &Space,
+    id: &str,
+    before: Option<Period>,
+    valid_to: Period,
+) -> Result<()> {
+    let sql = "UPDATE fact SET to_first = ?5, to_last = ?6
+        WHERE space = ?1 AND id = ?2 AND to_first IS ?3 AND to_last IS ?4";
+    let ended = connection.prepare_cached(sql)?.execute(params![
+        space.as_str(),
+        id,
+        before.map(|period| period.first.microseconds()),
+        before.map(|period| period.last.microseconds()),
+        valid_to.first.microseconds(),
+        valid_to.last.microseconds(),
+    ])?;
+    if ended == 0 {
+        return Err(conflict(format!("the fact `{id}` is not there, or its end changed; read it again and retry")));
+    }
+    log_other(connection)
+}
+
+pub(crate) fn find(connection: &Connection, query: &FactQuery) -> Result<Vec<Fact>> {
+    let mut values = vec![(":space", Value::from(query.space.as_str().to_owned())), (":limit", bound(query.limit))];
+    let mut text = |name, value: &String| values.push((name, Value::from(value.clone())));
+    if let Some((entity, _)) = &query.entity {
+        text(":entity", entity);
+    }
+    if let Some([subject, predicate, object]) = &query.triple {
+        text(":subject", subject);
+        text(":predicate", predicate);
+        text(":object", object);
+    }
+    if let Some(Period { first, last }) = query.as_of {
+        values.extend([(":first", Value::from(first.microseconds())), (":last", Value::from(last.microseconds()))]);
+    }
+    let mut statement = connection.prepare_cached(&find_sql(query))?;
+    let mut rows = statement.query(&*parameters(&values))?;
+    let mut facts = Vec::new();
+    while let Some(row) = rows.next()? {
+        facts.push(read(row)?);
+    }
+    Ok(facts)
+}
+
+pub(crate) fn find_sql(query: &FactQuery) -> String {
+    // A thing has few of a space's facts: nothing shall look at the others for the sake of the order.
+    let among = |condition: &str| format!("row IN (SELECT row FROM fact WHERE space = :space AND {condition})");
+    let of_entity = query.entity.as_ref().map(|(_, direction)| match direction {
+        Direction::Outgoing => among("subject = :entity"),
+        Direction::Incoming => among("object = :entity"),
+        Direction::Both => format!("({} OR {})", among("subject = :entity"), among("object = :entity")),
+    });
+    let of_triple =
+        query.triple.is_some().then(|| among("subject = :subject AND predicate = :predicate AND object = :object"));
+    let scopes: Vec<String> = of_entity.into_iter().chain(of_triple).collect();
+    let mut conditions = if scopes.is_empty() { "space = :space".to_owned() } else { scopes.join(" AND ") };
+    if query.as_of.is_some() {
+        conditions
+            .push_str(" AND (from_first IS NULL OR from_first <= :last) AND (to_last IS NULL OR to_last >= :first)");
+    }
+    // The names come last, of what is returned alone.
+    format!(
+        "SELECT {COLUMNS} FROM (SELECT * FROM fact WHERE {conditions} ORDER BY from_first, created_at, id LIMIT :limit)
+         AS f ORDER BY f.from_first, f.created_at, f.id"
+    )
+}
+
+/// Facts that ended at the moment `?2` or before.
+pub(crate) const ENDED: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND to_last <= ?2";
+
+pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> Result<FactCounts> {
+    let snapshot = connection.unchecked_transaction()?;
+    let sql = "SELECT things, facts FROM graph_count WHERE space = ?1";
+    let totals: Option<(i64, i64)> =
+        snapshot.prepare_cached(sql)?.query_row([space.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let (things, facts) = totals.unwrap_or_default();
+    let whose = params![space.as_str(), now.microseconds()];
+    let ended: i64 = snapshot.prepare_cached(ENDED)?.query_row(whose, |row| row.get(0))?;
+    let sql = "SELECT spelling FROM graph_name WHERE space = ?1 AND is_relation = 1 ORDER BY key";
+    let mut statement = snapshot.prepare_cached(sql)?;
+    let predicates = statement.query_map([space.as_str()], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    drop(statement);
+    snapshot.finish()?;
+    Ok(FactCounts {
+        entities: things.cast_unsigned(),
+        facts: facts.cast_unsigned(),
+        open: (facts - ended).cast_unsigned(),
+        predicates,
+    })
+}
+
+pub(crate) fn read(row: &Row<'_>) -> Result<Fact> {
+    let name = |key, spelling| -> Result<Name> { Ok(Name { key: row.get(key)?, spelling: row.get(spelling)? }) };
+    let period = |first, last| -> Result<Option<Period>> {
+        let (first, last) = (read_moment(row, first)?, read_moment(row, last)?);
+        Ok(first.zip(last).map(|(first, last)| Period { first, last }))
+    };
+    Ok(Fact {
+        space: read_space(&row.get::<_, String>(0)?)?,
+        id: row.get(1)?,
+        subject: name(2, 11)?,
+        predicate: name(3, 12)?,
+        object: name(4, 13)?,
+        valid_from: period(5, 6)?,
+        valid_to: period(7, 8)?,
+        source: row.get(9)?,
+        created_at: read_moment(row, 10)?.ok_or_else(damaged)?,
+    })
+}

@@ -1,0 +1,163 @@
+//! The knowledge graph and the tunnels, in maps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use loci_core::{
+    Direction, Error, Fact, FactCounts, FactQuery, FactStore, MemoryId, Name, Period, Result, Space, Timestamp, Tunnel,
+    TunnelStore,
+};
+
+use crate::NaiveStore;
+use crate::naive_store::{State, conflict};
+
+/// By space and key: the spelling that came first.
+type Spellings = BTreeMap<(Space, String), String>;
+
+/// What is held of the graphs of all spaces.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Graph {
+    /// By space and id, with the names as they came.
+    facts: BTreeMap<(Space, String), Fact>,
+    things: Spellings,
+    relations: Spellings,
+    /// By space and id.
+    tunnels: BTreeMap<(Space, String), Tunnel>,
+}
+
+fn keep_first(spellings: &mut Spellings, space: &Space, name: &Name) {
+    spellings.entry((space.clone(), name.key.clone())).or_insert_with(|| name.spelling.clone());
+}
+
+fn as_first_spelled(spellings: &Spellings, space: &Space, name: &Name) -> Name {
+    let first = spellings.get(&(space.clone(), name.key.clone()));
+    Name { key: name.key.clone(), spelling: first.unwrap_or(&name.spelling).clone() }
+}
+
+fn triple(fact: &Fact) -> [&str; 3] {
+    [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.as_str())
+}
+
+impl Graph {
+    fn facts(&self, space: &Space) -> impl Iterator<Item = &Fact> {
+        self.facts.values().filter(move |fact| fact.space == *space)
+    }
+
+    /// Takes a memory off the tunnels that name it.
+    pub(crate) fn forget_memory(&mut self, space: &Space, id: &MemoryId) {
+        for tunnel in self.tunnels.values_mut().filter(|tunnel| tunnel.space == *space) {
+            for end in [&mut tunnel.source, &mut tunnel.target] {
+                end.memory.take_if(|memory| memory == id);
+            }
+        }
+    }
+
+    /// Removes the tunnels that nobody else sees, and takes the owner's name off the others.
+    pub(crate) fn forget_owner(&mut self, space: &Space, owner: &str) {
+        let is_owned = |tunnel: &Tunnel| tunnel.space == *space && tunnel.owner.as_deref() == Some(owner);
+        self.tunnels.retain(|_, tunnel| tunnel.is_common || !is_owned(tunnel));
+        for tunnel in self.tunnels.values_mut().filter(|tunnel| is_owned(tunnel)) {
+            tunnel.owner = None;
+        }
+    }
+
+    fn shown(&self, fact: &Fact) -> Fact {
+        Fact {
+            subject: as_first_spelled(&self.things, &fact.space, &fact.subject),
+            predicate: as_first_spelled(&self.relations, &fact.space, &fact.predicate),
+            object: as_first_spelled(&self.things, &fact.space, &fact.object),
+            ..fact.clone()
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn put_fact(&mut self, space: &Space, fact: &Fact) -> Result<()> {
+        if fact.space != *space {
+            return Err(Error::internal("a fact must be in the space of its batch"));
+        }
+        let key = (space.clone(), fact.id.clone());
+        if self.graph.facts.contains_key(&key) {
+            return Err(conflict(format!("there is a fact `{}` already", fact.id)));
+        }
+        let is_open = |fact: &Fact| fact.valid_to.is_none();
+        let is_same = |other: &Fact| is_open(other) && triple(other) == triple(fact);
+        if is_open(fact) && self.graph.facts(space).any(is_same) {
+            return Err(conflict("the same fact with an open end is there already; read it"));
+        }
+        keep_first(&mut self.graph.things, space, &fact.subject);
+        keep_first(&mut self.graph.relations, space, &fact.predicate);
+        keep_first(&mut self.graph.things, space, &fact.object);
+        self.graph.facts.insert(key, fact.clone());
+        Ok(())
+    }
+
+    pub(crate) fn end_fact(&mut self, space: &Space, id: &str, before: Option<Period>, valid_to: Period) -> Result<()> {
+        let fact = self.graph.facts.get_mut(&(space.clone(), id.to_owned()));
+        let Some(fact) = fact.filter(|fact| fact.valid_to == before) else {
+            return Err(conflict(format!("fact `{id}` changed meanwhile; read it again and retry")));
+        };
+        fact.valid_to = Some(valid_to);
+        Ok(())
+    }
+
+    pub(crate) fn put_tunnel(&mut self, space: &Space, tunnel: &Tunnel) -> Result<()> {
+        if tunnel.space != *space {
+            return Err(Error::internal("a tunnel must be in the space of its batch"));
+        }
+        self.graph.tunnels.insert((space.clone(), tunnel.id.clone()), tunnel.clone());
+        Ok(())
+    }
+
+    pub(crate) fn delete_tunnel(&mut self, space: &Space, id: &str) -> Result<()> {
+        let removed = self.graph.tunnels.remove(&(space.clone(), id.to_owned()));
+        removed.map(drop).ok_or_else(|| conflict(format!("there is no tunnel `{id}`; list the tunnels")))
+    }
+}
+
+impl FactStore for NaiveStore {
+    fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>> {
+        let graph = &self.state().graph;
+        let has_part = |fact: &Fact| {
+            query.entity.as_ref().is_none_or(|(key, direction)| {
+                let (is_subject, is_object) = (fact.subject.key == *key, fact.object.key == *key);
+                match direction {
+                    Direction::Outgoing => is_subject,
+                    Direction::Incoming => is_object,
+                    Direction::Both => is_subject || is_object,
+                }
+            })
+        };
+        let passes = |fact: &&Fact| {
+            has_part(fact)
+                && query.triple.as_ref().is_none_or(|keys| triple(fact) == keys.each_ref().map(String::as_str))
+                && query.as_of.is_none_or(|period| fact.holds_in(period))
+        };
+        let mut passing: Vec<&Fact> = graph.facts(&query.space).filter(passes).collect();
+        passing.sort_by_key(|fact| (fact.valid_from.map(|from| from.first), fact.created_at, &fact.id));
+        Ok(passing.into_iter().take(query.limit).map(|fact| graph.shown(fact)).collect())
+    }
+
+    fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
+        let graph = &self.state().graph;
+        let facts = || graph.facts(space);
+        let entities: BTreeSet<_> = facts().flat_map(|fact| [&fact.subject.key, &fact.object.key]).collect();
+        let predicates: BTreeSet<_> = facts().map(|fact| &fact.predicate.key).collect();
+        let spelling = |key: &String| graph.relations[&(space.clone(), key.clone())].clone();
+        Ok(FactCounts {
+            entities: entities.len() as u64,
+            facts: facts().count() as u64,
+            open: facts().filter(|fact| fact.is_open_after(now)).count() as u64,
+            predicates: predicates.into_iter().map(spelling).collect(),
+        })
+    }
+}
+
+impl TunnelStore for NaiveStore {
+    fn tunnels(&self, space: &Space) -> Result<Vec<Tunnel>> {
+        let state = self.state();
+        let all = state.graph.tunnels.values().filter(|tunnel| tunnel.space == *space);
+        let mut all: Vec<Tunnel> = all.cloned().collect();
+        all.sort_by(|left, right| left.created_at.cmp(&right.created_at).then_with(|| left.id.cmp(&right.id)));
+        Ok(all)
+    }
+}

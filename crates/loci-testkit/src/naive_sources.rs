@@ -1,0 +1,63 @@
+//! Settings, and what is known of files that memories were made from, in maps.
+
+use loci_core::{Result, SettingStore, SourceFile, SourceStore, Space};
+
+use crate::NaiveStore;
+use crate::naive_store::{State, conflict};
+
+/// Space, owner and name of a setting.
+pub(crate) type SettingKey = (Space, Option<String>, String);
+
+/// Space, path and collection of a file.
+pub(crate) type SourceKey = (Space, String, Option<String>);
+
+fn source_key(space: &Space, collection: Option<&str>, path: &str) -> SourceKey {
+    (space.clone(), path.to_owned(), collection.map(str::to_owned))
+}
+
+impl State {
+    pub(crate) fn put_source_file(
+        &mut self,
+        space: &Space,
+        file: &SourceFile,
+        expect: Option<&SourceFile>,
+    ) -> Result<()> {
+        let key = source_key(space, file.collection.as_deref(), &file.path);
+        if self.source_files.get(&key) != expect {
+            return Err(conflict("this file was read meanwhile; read again what is known of it and retry"));
+        }
+        self.source_files.insert(key, file.clone());
+        Ok(())
+    }
+
+    pub(crate) fn delete_source_file(&mut self, space: &Space, collection: Option<&str>, path: &str) {
+        self.source_files.remove(&source_key(space, collection, path));
+    }
+
+    /// In the order of paths, then of collections.
+    fn source_files(&self, space: &Space) -> impl Iterator<Item = &SourceFile> {
+        self.source_files.iter().filter(move |((of, ..), _)| of == space).map(|(_, file)| file)
+    }
+}
+
+impl SettingStore for NaiveStore {
+    fn setting(&self, space: &Space, owner: Option<&str>, name: &str) -> Result<Option<String>> {
+        Ok(self.state().settings.get(&(space.clone(), owner.map(str::to_owned), name.to_owned())).cloned())
+    }
+}
+
+impl SourceStore for NaiveStore {
+    fn source_file(&self, space: &Space, collection: Option<&str>, path: &str) -> Result<Option<SourceFile>> {
+        Ok(self.state().source_files.get(&source_key(space, collection, path)).cloned())
+    }
+
+    fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>> {
+        let state = self.state();
+        Ok(state.source_files(space).filter(|file| file.collection.as_deref() == collection).cloned().collect())
+    }
+
+    fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
+        let state = self.state();
+        Ok(state.source_files(space).filter(|file| file.is_pending).take(limit).cloned().collect())
+    }
+}
