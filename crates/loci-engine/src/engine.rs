@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Forgotten, Memory,
-    MemoryId, NoteFolder, Passage, QueryVector, Result, Store, StoreSize, Term, Tier, Timestamp, TokenCounter, Vector,
-    WebSearch,
+    MemoryId, NoteFolder, Passage, QueryVector, Result, SourceTree, Store, StoreSize, Term, Tier, Timestamp,
+    TokenCounter, Vector, WebSearch,
 };
 use loci_search::fusion::Weights;
 use loci_search::{dates, document, passages::passages};
@@ -43,6 +43,8 @@ pub struct Engine {
     pub(crate) web_search: Option<Arc<dyn WebSearch>>,
     /// The folder of the notes of the default space.
     pub(crate) notes: Option<Notes>,
+    /// What looks after files that memories were made from.
+    pub(crate) source_tree: Option<Arc<dyn SourceTree>>,
     pub(crate) token_counter: Arc<dyn TokenCounter>,
     pub(crate) phases: Phases,
     pub(crate) locks: Locks,
@@ -73,6 +75,7 @@ impl Engine {
             enricher: None,
             web_search: None,
             notes: None,
+            source_tree: None,
             token_counter: Arc::new(EstimatedTokens),
             phases: Phases::default(),
             locks: Locks::default(),
@@ -117,6 +120,12 @@ impl Engine {
         Engine { notes: Some(Notes::new(folder, origin)), ..self }
     }
 
+    /// The same engine with something that looks after files which memories were made from.
+    #[must_use]
+    pub fn with_source_tree(self, source_tree: Arc<dyn SourceTree>) -> Self {
+        Engine { source_tree: Some(source_tree), ..self }
+    }
+
     /// The same engine with something that counts tokens, in place of an estimate.
     #[must_use]
     pub fn with_token_counter(self, token_counter: Arc<dyn TokenCounter>) -> Self {
@@ -152,6 +161,11 @@ impl Engine {
     /// The moment now, by the engine's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// How many tokens a language model makes of a text.
+    pub fn count_tokens(&self, text: &str) -> usize {
+        self.token_counter.count(text)
     }
 
     /// A number that grows with every change that any process commits.
@@ -193,10 +207,12 @@ impl Engine {
     }
 
     /// The filter that every read by this caller begins with. Messages of conversations, what is kept apart, and
-    /// what was forgotten pass only where somebody asks for them.
+    /// what was forgotten pass only where somebody asks for them; and of what is kept apart, only what came in
+    /// through the caller's own tool set.
     pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
         let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
-        Filter { collections, tiers: vec![Tier::LongTerm], forgotten: Forgotten::Hide, ..filter }
+        let apart_origin = Some(caller.origin.to_owned());
+        Filter { collections, tiers: vec![Tier::LongTerm], apart_origin, forgotten: Forgotten::Hide, ..filter }
     }
 
     /// The live memory with this id, if the caller may read it; one that is kept apart, too.
@@ -207,7 +223,7 @@ impl Engine {
     /// The same, be it forgotten or not, if forgotten ones are shown.
     pub(crate) fn readable_among(&self, caller: &Caller, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
         let filter = self.filter(caller, CollectionFilter::Any);
-        let filter = Filter { tiers: vec![Tier::LongTerm, Tier::Apart], forgotten, ..filter };
+        let filter = Filter { tiers: vec![Tier::LongTerm, Tier::Apart], apart_origin: None, forgotten, ..filter };
         let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop();
         found.ok_or_else(|| {
             Error::not_found(format!("there is no memory with the id {id}; list or recall shows the ids"))

@@ -18,7 +18,7 @@ use loci_core::{
 use crate::{Bell, Engine};
 
 pub(crate) use change::{cannot_change, no_folder};
-pub(crate) use index::{Embedded, Reading, memory_of, note_body};
+pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
 
 /// Files that are read to tell whether another folder has the known notes.
 const COMPARED_MAX: usize = 64;

@@ -18,6 +18,8 @@ use sentence::{Request, Sentence};
 
 /// Bytes of a text that are judged. People say what matters first, and the work stays bounded.
 const READ_BYTES_MAX: usize = 32 << 10;
+/// Bytes of a text by which its kind is found out where nothing else is asked.
+const KIND_BYTES_MAX: usize = 2 << 10;
 /// Sentences of a text that are judged: more than people put into as many bytes.
 const SENTENCES_MAX: usize = 500;
 /// Characters of a summary, where a hundred words are too many: a word has no longest length.
@@ -50,7 +52,7 @@ impl<'a> Judged<'a> {
 /// The judgement of the rules: [`importance`](signals::importance), [`summary`](summary::summary) and
 /// [`kind`](kind::kind), all from the [`worth`](signals::worth) of its sentences.
 pub(crate) fn judge(text: &str) -> Enrichment {
-    let sentences = sentences(text);
+    let sentences = sentences(text, READ_BYTES_MAX);
     Enrichment {
         importance: signals::importance(sentences.iter().map(|judged| judged.worth)),
         summary: summary::summary(text, &sentences),
@@ -58,8 +60,14 @@ pub(crate) fn judge(text: &str) -> Enrichment {
     }
 }
 
-fn sentences(text: &str) -> Vec<Judged<'_>> {
-    let read = &text[..text.floor_char_boundary(READ_BYTES_MAX)];
+/// What the local rules say a text is, one of [`MEMORY_KINDS`]. Of a long one its first 2 KiB decide, so that the work
+/// is that of a millisecond or so.
+pub fn kind_of(text: &str) -> &'static str {
+    kind::kind(&sentences(text, KIND_BYTES_MAX))
+}
+
+fn sentences(text: &str, bytes_max: usize) -> Vec<Judged<'_>> {
+    let read = &text[..text.floor_char_boundary(bytes_max)];
     let parts = analysis::sentences(read).flat_map(parts).take(SENTENCES_MAX);
     let mut sentences: Vec<Sentence<'_>> = parts.map(Sentence::of).collect();
     // The last one may be cut in the middle.

@@ -20,6 +20,8 @@ pub(super) struct Sentence<'a> {
     line: String,
     /// The same in lower case: of ASCII alone, so that both have the same places.
     lower: String,
+    /// Where its words begin.
+    starts: Vec<usize>,
 }
 
 /// What is asked of the listener's memory.
@@ -58,17 +60,21 @@ impl<'a> Sentence<'a> {
         }
         line.push_str(" . ");
         let lower = line.to_ascii_lowercase();
-        let mut sentence = Sentence { text, words, request: None, line, lower };
+        let mut sentence = Sentence { text, words, request: None, starts: starts(&lower), line, lower };
         sentence.take_request();
         sentence
     }
 
     /// Where it has one of these phrases.
     pub(super) fn places(&self, list: Phrases) -> impl Iterator<Item = Place<'_>> {
-        list.split(", ").flat_map(|phrase| {
-            let starts = self.lower.match_indices(phrase).map(|(start, _)| start);
-            let places = starts.map(|start| Place { sentence: self, start, end: start + phrase.len() });
-            places.filter(|place| place.before().ends_with(' ') && place.after().starts_with(' '))
+        list.split(", ").flat_map(move |phrase| {
+            let is_there = move |start: &usize| {
+                // The first bytes alone, for most: there are hundreds of phrases, and hardly one in a sentence.
+                self.lower.as_bytes().get(*start) == phrase.as_bytes().first()
+                    && self.lower[*start..].strip_prefix(phrase).is_some_and(|after| after.starts_with(' '))
+            };
+            let starts = self.starts.iter().copied().filter(is_there);
+            starts.map(move |start| Place { sentence: self, start, end: start + phrase.len() })
         })
     }
 
@@ -133,6 +139,7 @@ impl<'a> Sentence<'a> {
             || [" this ", " following "].iter().any(|word| self.lower[start..].contains(word));
         self.line.replace_range(start..end, ".");
         self.lower.replace_range(start..end, ".");
+        self.starts = starts(&self.lower);
         let is_alone = self.lower.split_whitespace().all(|word| lexicon::has(lexicon::BLANKS, word));
         self.request = Some(match (is_alone, is_of_next) {
             (false, _) => Request::This,
@@ -140,6 +147,11 @@ impl<'a> Sentence<'a> {
             (true, false) => Request::Previous,
         });
     }
+}
+
+/// Where the words of a line begin: behind its spaces, but for the one at its end.
+fn starts(line: &str) -> Vec<usize> {
+    line.match_indices(' ').map(|(space, _)| space + 1).filter(|start| *start < line.len()).collect()
 }
 
 /// "I am" for "I'm".

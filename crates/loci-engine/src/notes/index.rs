@@ -17,7 +17,7 @@ use crate::{Embedding, Engine, SearchMode, catch_panic, check};
 pub(super) const KIND: &str = "note";
 /// What a note weighs: as much as any other memory whose writer names no weight.
 const WEIGHT: f64 = 1.0;
-/// Files from which on several threads analyse them, and how many threads do at most.
+/// Files or texts from which on several threads analyse them, and how many threads do at most.
 const SHARED_MIN: usize = 32;
 const THREADS_MAX: usize = 4;
 /// Attempts at one change while others change the same memories. Every failed one is another's success.
@@ -147,7 +147,7 @@ pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Me
 }
 
 /// What the work makes of each, in their order. Where there are many, several threads share in it.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<Vec<R>> + Sync) -> Result<Vec<R>> {
+pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<Vec<R>> + Sync) -> Result<Vec<R>> {
     let all = |items: &[T]| -> Result<Vec<R>> {
         let mut made = Vec::new();
         for item in items {
@@ -164,7 +164,7 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<Vec<R>
         let running: Vec<_> = parts.map(|part| scope.spawn(|| all(part))).collect();
         let mut made = Vec::new();
         for thread in running {
-            made.extend(thread.join().unwrap_or_else(|_| Err(Error::internal("a note could not be analysed")))?);
+            made.extend(thread.join().unwrap_or_else(|_| Err(Error::internal("a text could not be analysed")))?);
         }
         Ok(made)
     })

@@ -327,7 +327,8 @@ fn judged_weight(importance: f64, weight: f64) -> f64 {
     (importance + (1.0 - importance) * (1.0 - factor)).clamp(0.0, 1.0)
 }
 
-fn changed(mut memory: Memory, passages: Option<Vec<Passage>>) -> Change {
+/// The change that puts a memory in the place of what it was.
+pub(crate) fn changed(mut memory: Memory, passages: Option<Vec<Passage>>) -> Change {
     let expect = Expect::Revision(memory.revision);
     memory.revision += 1;
     Change::Put { memory: Box::new(memory), passages, expect }

@@ -123,8 +123,17 @@ impl Engine {
     /// another tier; `not_found` if that is not there to be read, `forbidden` if it may not be changed;
     /// `conflict` if the caller's data was wiped meanwhile; `unavailable` if the store cannot be
     /// written. Then nothing was stored.
-    pub fn remember(&self, caller: &Caller, mut request: Remember) -> Result<Remembered> {
+    pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
         let since = self.store.version()?;
+        let (memory, similar) = self.requested(caller, request)?;
+        let (remembered, passages) = self.prepared(caller, memory, similar)?;
+        self.commit_new(caller, &remembered.memory, passages, since)?;
+        self.embed_soon(&remembered.embedding);
+        Ok(remembered)
+    }
+
+    /// The memory that a request makes, with what it is to be compared with.
+    pub(crate) fn requested(&self, caller: &Caller, mut request: Remember) -> Result<(Memory, Option<SimilarQuery>)> {
         check_request(&request)?;
         if let Some(old) = &request.supersedes
             && self.writable(caller, old)?.tier != request.tier
@@ -135,7 +144,16 @@ impl Engine {
             return Err(Error::invalid("supersedes", problem));
         }
         let similar = request.similar.take();
-        let memory = new_memory(caller, request, self.now());
+        Ok((new_memory(caller, request, self.now()), similar))
+    }
+
+    /// A new memory, embedded and compared, and what the index keeps of it.
+    pub(crate) fn prepared(
+        &self,
+        caller: &Caller,
+        memory: Memory,
+        similar: Option<SimilarQuery>,
+    ) -> Result<(Remembered, Vec<Passage>)> {
         let mut passages = Engine::passages(&memory.content, &memory.metadata(), memory.updated_at);
         let (embedding, vectors) = self.embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
         // What a caller may not search, it may not fish for by storing something similar.
@@ -144,19 +162,25 @@ impl Engine {
             Some(query) => self.similar(caller, &query, &vectors, memory.supersedes.as_ref())?,
             None => Vec::new(),
         };
-        self.commit_new(caller, &memory, passages, since)?;
-        self.embed_soon(&embedding);
-        Ok(Remembered { memory, similar, embedding })
+        Ok((Remembered { memory, similar, embedding }, passages))
     }
 
-    fn commit_new(&self, caller: &Caller, memory: &Memory, passages: Vec<Passage>, since: u64) -> Result<()> {
+    /// # Errors
+    /// `conflict` if the id is taken, or the caller's data was wiped since then.
+    pub(crate) fn commit_new(
+        &self,
+        caller: &Caller,
+        memory: &Memory,
+        passages: Vec<Passage>,
+        since: u64,
+    ) -> Result<()> {
         let mut new = Vec::with_capacity(2);
         new.extend(not_wiped(memory, since));
         let (memory, expect) = (Box::new(memory.clone()), Expect::Absent);
         let supersedes = memory.supersedes.clone();
         new.push(Change::Put { memory, passages: Some(passages), expect });
         let batch = |changes| Batch { space: caller.space.clone(), changes };
-        // No other writer can know the id, so that only a wipe can come between.
+        // No other writer can know a new id, so that only a wipe can come between.
         let Some(old) = supersedes else { return self.store.commit(batch(new)) };
 
         let _exclusive = self.locks.lock(&old);
@@ -169,7 +193,7 @@ impl Engine {
             match self.store.commit(batch(std::iter::once(fade).chain(new.iter().cloned()).collect())) {
                 Err(error) if error.code == ErrorCode::Conflict => {
                     latest = self.writable(caller, &old)?;
-                    // No other process changed the old memory: the data was wiped.
+                    // No other process changed the old memory: the data was wiped, or the id is taken.
                     if latest.revision == revision {
                         return Err(error);
                     }

@@ -2,8 +2,9 @@
 
 use loci_core::{Batch, Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Result, Visibility};
 
-use crate::notes::{cannot_change, note_body};
-use crate::{Embedding, Engine, check};
+use crate::notes::{Embedded, cannot_change, note_body};
+use crate::ops::converse::GLOBAL;
+use crate::{Embedding, Engine, Refile, check};
 
 impl Engine {
     /// Replaces the content of a memory and makes it new (`updated_at`), and says whether it is shared, if
@@ -25,54 +26,86 @@ impl Engine {
     ) -> Result<(Memory, Embedding)> {
         check::content("content", content)?;
         let before = self.writable(caller, id)?;
-        check::cited_content("content", content, &before.citations)?;
-        if self.is_note(&caller.space, id)?
-            && let Some(updated) = self.update_note(caller, &before, content, shared)?
+        let change = Refile { content: Some(content.to_owned()), ..Refile::default() };
+        self.revise(caller, &before, &change, shared)
+    }
+
+    /// Makes these changes to a memory, of a note in its file, and says whether it is shared.
+    pub(crate) fn revise(
+        &self,
+        caller: &Caller,
+        before: &Memory,
+        change: &Refile,
+        shared: Option<bool>,
+    ) -> Result<(Memory, Embedding)> {
+        if let Some(content) = &change.content {
+            check::cited_content("content", content, &before.citations)?;
+        }
+        if self.is_note(&caller.space, &before.id)?
+            && let Some(revised) = self.revise_note(caller, before, change, shared)?
         {
-            return Ok(updated);
+            return Ok(revised);
         }
         let metadata = before.metadata();
         let now = self.now();
-        let mut passages = Engine::passages(content, &metadata, now);
-        let (embedding, _) = self.embed_at_once(before.title.as_deref(), content, &mut passages);
-        let memory = self.change(caller, id, |memory| {
-            content.clone_into(&mut memory.content);
+        let text = change.content.as_deref().map(|content| {
+            let mut passages = Engine::passages(content, &metadata, now);
+            let (embedding, _) = self.embed_at_once(before.title.as_deref(), content, &mut passages);
+            (content, passages, embedding)
+        });
+        let memory = self.change(caller, &before.id, |memory| {
+            share(memory, shared)?;
+            memory.place = change.place_after(&memory.place);
+            let Some((content, passages, _)) = &text else { return Ok(None) };
+            (*content).clone_into(&mut memory.content);
             // It was of the text before.
             memory.summary = None;
             // A faster one may have come later.
             memory.updated_at = memory.updated_at.max(now);
-            share(memory, shared)?;
             // Somebody may have put another one with other tags in its place.
             if memory.metadata() == metadata {
                 return Ok(Some(passages.clone()));
             }
-            let anew = Engine::passages(content, &memory.metadata(), now).into_iter().zip(&passages);
+            let anew = Engine::passages(content, &memory.metadata(), now).into_iter().zip(passages);
             Ok(Some(anew.map(|(anew, passage)| Passage { vector: passage.vector.clone(), ..anew }).collect()))
         })?;
+        let embedding = text.map_or(Embedding::Done, |(_, _, embedding)| embedding);
         self.embed_soon(&embedding);
         Ok((memory, embedding))
     }
 
-    /// Changes the text in the file of a note; none if it is no note any more.
-    fn update_note(
+    /// Makes the changes in the file of a note; none if it is no note any more.
+    fn revise_note(
         &self,
         caller: &Caller,
         before: &Memory,
-        content: &str,
+        change: &Refile,
         shared: Option<bool>,
     ) -> Result<Option<(Memory, Embedding)>> {
-        let body = note_body(content);
-        let (embedding, embedded) = self.embed_ahead(before.title.as_deref(), &body);
-        let updated = self.change_note(caller, &before.id, Forgotten::Hide, &embedded, |memory, note| {
+        let body = change.content.as_deref().map(note_body);
+        let (embedding, embedded) = match &body {
+            Some(body) => self.embed_ahead(before.title.as_deref(), body),
+            None => (Embedding::Done, Embedded::default()),
+        };
+        let revised = self.change_note(caller, &before.id, Forgotten::Hide, &embedded, |memory, note| {
             share(&mut memory.clone(), shared)?;
-            if memory.content != before.content && memory.content != body {
-                return Err(cannot_change("somebody changed its text meanwhile; read it again"));
+            if let Some(body) = &body {
+                if memory.content != before.content && memory.content != *body {
+                    return Err(cannot_change("somebody changed its text meanwhile; read it again"));
+                }
+                note.body.clone_from(body);
+                note.updated_at = Some(self.note_time());
             }
-            note.body.clone_from(&body);
-            note.updated_at = Some(self.note_time());
+            if let Some(collection) = &change.collection {
+                // No line of a file is ever taken out.
+                note.collection = Some(collection.clone().unwrap_or_else(|| GLOBAL.to_owned()));
+            }
+            if let Some(section) = &change.section {
+                note.section = Some(section.clone());
+            }
             Ok(true)
         })?;
-        Ok(updated.map(|note| (note, embedding)))
+        Ok(revised.map(|note| (note, embedding)))
     }
 
     /// Says whether others may read a memory. Its text and its moments stay. Durable when it returns.

@@ -1,0 +1,159 @@
+//! Filing what was read of a file.
+
+mod filing;
+
+use std::collections::BTreeMap;
+
+use loci_core::{Caller, Error, MemoryId, Result, SourceFile, Timestamp};
+
+use crate::{Engine, check};
+use filing::Filing;
+
+/// The attribute of a memory that holds the absolute path of the file it was made from.
+pub const SOURCE_FILE: &str = "source_file";
+
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourcePart {
+    /// The conversation that it belongs to, or the path of the file.
+    pub thread: String,
+    /// The order in it, from 0.
+    pub position: u64,
+    /// The text, byte for byte.
+    pub content: String,
+    /// Where it is filed in the collection.
+    pub section: String,
+    /// What it is.
+    pub kind: String,
+    /// A title, if it has one.
+    pub title: Option<String>,
+    /// What else is known of it, by name; [`SOURCE_FILE`] is added.
+    pub attributes: BTreeMap<String, String>,
+    /// When it was said or written; the moment of filing, if none.
+    pub created_at: Option<Timestamp>,
+}
+
+/// What was read of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadSource {
+    /// What is known of the file now.
+    pub file: SourceFile,
+    /// What was known when it was read; none, if nothing.
+    pub before: Option<SourceFile>,
+    /// The path that it had before, if it was moved: what was filed from there goes along. What is known of that path
+    /// is forgotten.
+    pub moved_from: Option<String>,
+    /// The parts, in the order of the file. Of a [whole](SourceFile::is_whole) one they are all of it: what was filed
+    /// from it and is no part of it any more is removed; what was filed is found by the threads of the parts, and by the
+    /// path of the file as a thread. Else they go on where the file was left ([`SourceFile::parts`] counts those before
+    /// them), or begin anew if none are before them.
+    pub parts: Vec<SourcePart>,
+}
+
+impl ReadSource {
+    /// Whether the parts go on where the file was left.
+    fn goes_on(&self) -> bool {
+        !self.file.is_whole && self.file.parts > self.parts.len() as u64
+    }
+
+    /// # Errors
+    /// `invalid_argument` or `too_large` for a part beyond the limits.
+    fn check(&self) -> Result<()> {
+        let SourceFile { collection, path, root, format, .. } = &self.file;
+        collection.as_deref().map_or(Ok(()), |collection| check::name("collection", collection))?;
+        [("path", path), ("root", root)].into_iter().try_for_each(|(name, path)| check::reference(name, path))?;
+        check::name("format", format)?;
+        for (index, part) in self.parts.iter().enumerate() {
+            let SourcePart { thread, position: _, content, section, kind, title, attributes, created_at: _ } = part;
+            let named = |name: &str| format!("parts.{index}.{name}");
+            check::content(&named("content"), content)?;
+            check::reference(&named("thread"), thread)?;
+            let names = [("section", Some(section)), ("kind", Some(kind)), ("title", title.as_ref())];
+            for (name, value) in names.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+                check::name(&named(name), value)?;
+            }
+            attributes.iter().try_for_each(|(name, value)| check::reference(&named(name), value))?;
+        }
+        Ok(())
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SourceFiled {
+    /// Parts that are new.
+    pub added: u64,
+    /// Parts that were there.
+    pub kept: u64,
+    /// Parts that were there and are gone.
+    pub removed: u64,
+}
+
+/// The id of a part: which file's, which part, and a number that tells it from others with the same text and
+/// section. Of a whole file, that is how many of them are before it; else its position. Where that id is taken (by what
+/// stood in a file of that name before, and was moved with it), larger numbers are tried.
+pub type SourceId<'a> = &'a dyn Fn(&SourceFile, &SourcePart, u64) -> MemoryId;
+
+impl Engine {
+    /// Files what was read: common memories, found by their words at once and by their meaning when
+    /// [`embed_pending`](Engine::embed_pending) has come to them. A part whose thread, text and section are filed from
+    /// this file already is the same memory, whatever its position was; one that says the same elsewhere is another.
+    /// All of it, and what is known of the file, in one step, unless it is large: then what is known of it last, so that
+    /// reading it again adds nothing twice. Durable when it returns; nothing is written if nothing changes.
+    ///
+    /// # Errors
+    /// `conflict` if another process read the file meanwhile (read what is known of it again), or the caller's data was
+    /// wiped; `invalid_argument` or `too_large` for a part beyond the limits; `unavailable` if the store cannot be
+    /// written.
+    pub fn file_source(&self, caller: &Caller, id_of: SourceId<'_>, read: ReadSource) -> Result<SourceFiled> {
+        let outcome = self.file_sources(caller, id_of, vec![read])?.pop();
+        outcome.unwrap_or_else(|| Err(Error::internal("a file was filed without an outcome")))
+    }
+
+    /// The same for several files, small ones together in as few steps as may be, each whole file in one. Returns
+    /// what came of each, in their order: one that fails holds up no other.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written: what was filed until then stays.
+    pub fn file_sources(
+        &self,
+        caller: &Caller,
+        id_of: SourceId<'_>,
+        reads: Vec<ReadSource>,
+    ) -> Result<Vec<Result<SourceFiled>>> {
+        Filing::new(self, caller, id_of)?.file(&reads)
+    }
+
+    /// What [`file_source`](Engine::file_source) would do. Writes nothing.
+    ///
+    /// # Errors
+    /// `invalid_argument` or `too_large` for a part beyond the limits; `unavailable` if the store cannot be read.
+    pub fn preview_source(&self, caller: &Caller, id_of: SourceId<'_>, read: &ReadSource) -> Result<SourceFiled> {
+        read.check()?;
+        Ok(Filing::new(self, caller, id_of)?.plan(read, 0)?.filed(read))
+    }
+
+    /// What is known of a file; none if it was not read into that collection.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn source_file(&self, caller: &Caller, collection: Option<&str>, path: &str) -> Result<Option<SourceFile>> {
+        self.store.source_file(&caller.space, collection, path)
+    }
+
+    /// All files that were read into a collection, by path.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn source_files(&self, caller: &Caller, collection: Option<&str>) -> Result<Vec<SourceFile>> {
+        self.store.source_files(&caller.space, collection)
+    }
+
+    /// Files of which there is more to read, at most `limit`.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn pending_sources(&self, caller: &Caller, limit: usize) -> Result<Vec<SourceFile>> {
+        self.store.pending_sources(&caller.space, limit)
+    }
+}

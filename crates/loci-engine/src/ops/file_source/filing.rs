@@ -1,0 +1,379 @@
+//! What has to be written for what was read of files, and how it is written.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::{iter, mem};
+
+use loci_core::{
+    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Memory, MemoryId, Page,
+    Place, Result, SourceFile, Thread, Timestamp, Visibility,
+};
+
+use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
+use crate::notes::in_parallel;
+use crate::ops::enrich::changed;
+use crate::{Engine, SearchMode};
+
+/// Memories, and bytes of their texts, that one transaction stores, so that another caller's write never waits long.
+const STEP_CHANGES_MAX: usize = 256;
+const STEP_BYTES_MAX: usize = 1 << 20;
+/// Attempts at one file while others change its memories, or while the ids of its parts turn out to be taken.
+const ATTEMPTS_MAX: u64 = 100;
+
+/// Files on somebody's behalf.
+pub(super) struct Filing<'a> {
+    engine: &'a Engine,
+    caller: &'a Caller,
+    id_of: SourceId<'a>,
+    now: Timestamp,
+    /// What the store's version was when the work began.
+    since: u64,
+}
+
+/// What has to be written for a file.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Of what was filed before: removals first, since new parts may get ids that become free.
+    edits: Vec<Change>,
+    new: Vec<Memory>,
+    /// Of what is known of the file.
+    rows: Vec<Change>,
+}
+
+/// A part of a plan, or all of it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Step<'a> {
+    edits: &'a [Change],
+    new: &'a [Memory],
+    rows: &'a [Change],
+}
+
+/// A memory that was filed before.
+struct Before {
+    memory: Memory,
+    /// Its thread as it is called now.
+    thread: String,
+    /// Whether it was filed from the path that the file had before.
+    is_moved: bool,
+}
+
+impl<'a> Filing<'a> {
+    pub(super) fn new(engine: &'a Engine, caller: &'a Caller, id_of: SourceId<'a>) -> Result<Self> {
+        Ok(Filing { engine, caller, id_of, now: engine.now(), since: engine.store.version()? })
+    }
+
+    /// Files all: what came of each, in their order.
+    pub(super) fn file(&self, reads: &[ReadSource]) -> Result<Vec<Result<SourceFiled>>> {
+        let mut outcomes = Vec::with_capacity(reads.len());
+        let mut waiting: Vec<(&ReadSource, Plan)> = Vec::new();
+        for read in reads {
+            let planned = read.check().and_then(|()| self.plan(read, 0));
+            let sizes = waiting.iter().map(|(_, plan)| plan).chain(planned.as_ref().ok()).map(Plan::size);
+            if !fits(sizes) {
+                self.together(mem::take(&mut waiting), &mut outcomes)?;
+            }
+            match planned {
+                Ok(plan) => waiting.push((read, plan)),
+                Err(error) => {
+                    self.together(mem::take(&mut waiting), &mut outcomes)?;
+                    outcomes.push(of_one_file(Err(error))?);
+                }
+            }
+        }
+        self.together(waiting, &mut outcomes)?;
+        Ok(outcomes)
+    }
+
+    /// Files those in one step; else, or if one is large, each alone.
+    fn together(&self, waiting: Vec<(&ReadSource, Plan)>, outcomes: &mut Vec<Result<SourceFiled>>) -> Result<()> {
+        if waiting.len() > 1 {
+            let steps: Vec<Step<'_>> = waiting.iter().flat_map(|(_, plan)| plan.steps()).collect();
+            match self.commit(&steps) {
+                Err(error) if error.code == ErrorCode::Conflict => {}
+                committed => {
+                    committed?;
+                    outcomes.extend(waiting.iter().map(|(read, plan)| Ok(plan.filed(read))));
+                    return Ok(());
+                }
+            }
+        }
+        for (read, plan) in waiting {
+            outcomes.push(of_one_file(self.alone(read, plan))?);
+        }
+        Ok(())
+    }
+
+    /// Files one, which may be large.
+    fn alone(&self, read: &ReadSource, mut plan: Plan) -> Result<SourceFiled> {
+        let mut filed = SourceFiled::default();
+        for attempt in 1..=ATTEMPTS_MAX {
+            match self.commit_all(&plan, &mut filed) {
+                Err(error) if error.code == ErrorCode::Conflict => {
+                    self.check_conflict(read, error)?;
+                    plan = self.plan(read, attempt)?;
+                }
+                committed => {
+                    committed?;
+                    return Ok(SourceFiled { kept: (read.parts.len() as u64).saturating_sub(filed.added), ..filed });
+                }
+            }
+        }
+        let message = format!("what was filed from {} changes all the time; try again", read.file.path);
+        Err(Error::new(ErrorCode::Conflict, message))
+    }
+
+    /// Counts in `filed` what was added and removed, if it fails as well.
+    fn commit_all(&self, plan: &Plan, filed: &mut SourceFiled) -> Result<()> {
+        for step in plan.steps() {
+            self.commit(&[step])?;
+            filed.added += step.new.len() as u64;
+            filed.removed += removals(step.edits);
+        }
+        Ok(())
+    }
+
+    fn commit(&self, steps: &[Step<'_>]) -> Result<()> {
+        let new: Vec<&Memory> = steps.iter().flat_map(|step| step.new).collect();
+        let put = |memory: &&Memory| {
+            let passages = Some(Engine::passages(&memory.content, &memory.metadata(), memory.updated_at));
+            Ok(vec![Change::Put { memory: Box::new((*memory).clone()), passages, expect: Expect::Absent }])
+        };
+        let mut changes: Vec<Change> = steps.iter().flat_map(|step| step.edits).cloned().collect();
+        changes.extend(in_parallel(&new, put)?);
+        changes.extend(steps.iter().flat_map(|step| step.rows).cloned());
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let waits = changes.iter().any(|change| matches!(change, Change::Put { passages: Some(_), .. }));
+        changes.extend(self.not_wiped());
+        self.engine.store.commit(Batch { space: self.caller.space.clone(), changes })?;
+        if waits && self.engine.search_mode != SearchMode::Words {
+            self.engine.to_embed.ring();
+        }
+        Ok(())
+    }
+
+    fn not_wiped(&self) -> Option<Change> {
+        let owner = self.caller.principal.subject.clone()?;
+        Some(Change::NotWiped { owner, origin: self.caller.origin.to_owned(), since: self.since })
+    }
+
+    /// Whether it may help to try again after a conflict: no, if another process read the file, or if the caller's
+    /// data was wiped.
+    fn check_conflict(&self, read: &ReadSource, conflict: Error) -> Result<()> {
+        let SourceFile { collection, path, .. } = &read.file;
+        let (store, space) = (&self.engine.store, &self.caller.space);
+        if store.source_file(space, collection.as_deref(), path)? != read.before {
+            let message = format!("another process read {path} meanwhile; read again what is known of it and retry");
+            return Err(Error::new(ErrorCode::Conflict, message));
+        }
+        let Some(unwiped) = self.not_wiped() else { return Ok(()) };
+        match store.commit(Batch { space: space.clone(), changes: vec![unwiped] }) {
+            Err(error) if error.code == ErrorCode::Conflict => Err(conflict),
+            outcome => outcome,
+        }
+    }
+
+    /// What has to be written for a file. Every further attempt tries other ids for new parts.
+    pub(super) fn plan(&self, read: &ReadSource, attempt: u64) -> Result<Plan> {
+        let begins = begins(read);
+        let mut filed = self.filed(read, &begins, attempt > 0)?;
+        filed.sort_by_key(Before::position);
+        let mut unmatched: HashMap<(&str, &str), VecDeque<&Before>> = HashMap::new();
+        for before in &filed {
+            let begin = begins.get(before.thread.as_str()).copied().unwrap_or_default();
+            if before.position() >= begin {
+                unmatched.entry((&before.thread, &before.memory.content)).or_default().push_back(before);
+            }
+        }
+        let mut plan = Plan::default();
+        let mut counts: HashMap<(&str, &str), u64> = HashMap::new();
+        let mut matched: HashSet<&MemoryId> = HashSet::new();
+        for part in &read.parts {
+            let SourcePart { thread, position, content, section, .. } = part;
+            let count = counts.entry((section, content)).or_default();
+            let number = if read.file.is_whole { *count } else { *position };
+            *count += 1;
+            let same = unmatched.get_mut(&(thread.as_str(), content.as_str())).and_then(|same| {
+                let fits = |before: &&Before| before.is_moved || before.memory.place.section == *section;
+                let index = same.iter().position(fits)?;
+                same.remove(index)
+            });
+            match same {
+                Some(before) => {
+                    matched.insert(&before.memory.id);
+                    plan.edits.extend(before.moved(&read.file, Some(part)));
+                }
+                None => plan.new.push(self.memory(read, part, number.wrapping_add(attempt << u32::BITS))),
+            }
+        }
+        let rest = || filed.iter().filter(|before| !matched.contains(&before.memory.id));
+        if read.file.is_whole {
+            plan.edits.splice(0..0, rest().map(Before::removal));
+        } else {
+            plan.edits.extend(rest().filter_map(|before| before.moved(&read.file, None)));
+        }
+        if read.before.as_ref() != Some(&read.file) {
+            let (file, expect) = (Box::new(read.file.clone()), read.before.clone().map(Box::new));
+            plan.rows.push(Change::PutSourceFile { file, expect });
+        }
+        let collection = &read.file.collection;
+        let forget = |path: &String| Change::DeleteSourceFile { collection: collection.clone(), path: path.clone() };
+        plan.rows.extend(read.moved_from.iter().map(forget));
+        Ok(plan)
+    }
+
+    /// What was filed from the file in its threads, by whomever. Where a file goes on it costs by what is new: of a
+    /// thread that nothing of the caller's is in beyond that, nothing is read, unless the work is to be thorough.
+    fn filed(&self, read: &ReadSource, begins: &BTreeMap<&str, u64>, is_thorough: bool) -> Result<Vec<Before>> {
+        let SourceFile { collection, path, .. } = &read.file;
+        let goes_on = read.goes_on() && read.moved_from.is_none() && !is_thorough;
+        let subject = self.caller.principal.subject.as_deref().filter(|_| goes_on);
+        let renamed = |thread: &str| Some(format!("{}{}", read.moved_from.as_ref()?, thread.strip_prefix(path)?));
+        let mut filed = Vec::new();
+        for (thread, begin) in begins {
+            for name in iter::once((*thread).to_owned()).chain(renamed(thread)) {
+                if let Some(owner) = subject
+                    && self.engine.store.thread_end(&self.caller.space, owner, &name)? <= *begin
+                {
+                    continue;
+                }
+                let collections = collection.clone().map_or(CollectionFilter::Global, CollectionFilter::Only);
+                let filter = Filter {
+                    thread: Some(name),
+                    // What somebody forgot stays so.
+                    forgotten: Forgotten::Show,
+                    ..self.engine.filter(self.caller, collections)
+                };
+                let memories = self.engine.store.list(&filter, Page { offset: 0, limit: usize::MAX })?;
+                filed.extend(memories.into_iter().filter_map(|memory| {
+                    let source = memory.attributes.get(SOURCE_FILE)?;
+                    let is_moved = read.moved_from.as_ref() == Some(source);
+                    let is_meant = (is_moved || source == path) && self.caller.may_write(&memory);
+                    is_meant.then(|| Before { memory, thread: (*thread).to_owned(), is_moved })
+                }));
+            }
+        }
+        Ok(filed)
+    }
+
+    /// The memory that a new part makes.
+    fn memory(&self, read: &ReadSource, part: &SourcePart, number: u64) -> Memory {
+        let SourcePart { thread, position, content, section, kind, title, attributes, created_at } = part;
+        let Caller { space, principal, origin, .. } = self.caller;
+        // No clock but ours says what is in the future.
+        let created_at = created_at.map_or(self.now, |at| at.min(self.now));
+        let id = (self.id_of)(&read.file, part, number);
+        let mut attributes = attributes.clone();
+        attributes.insert(SOURCE_FILE.to_owned(), read.file.path.clone());
+        Memory {
+            title: title.clone(),
+            place: Place { collection: read.file.collection.clone(), section: section.clone() },
+            thread: Some(Thread { name: thread.clone(), position: *position }),
+            attributes,
+            origin: (*origin).to_owned(),
+            owner: principal.subject.clone(),
+            actor: principal.actor.clone(),
+            visibility: Visibility::Common,
+            ..Memory::new(space.clone(), id, content, kind, created_at)
+        }
+    }
+}
+
+impl Plan {
+    /// What comes of it.
+    pub(super) fn filed(&self, read: &ReadSource) -> SourceFiled {
+        let added = self.new.len();
+        let kept = read.parts.len() - added;
+        SourceFiled { added: added as u64, kept: kept as u64, removed: removals(&self.edits) }
+    }
+
+    /// Memories that are stored or removed, and bytes of new texts.
+    fn size(&self) -> (usize, usize) {
+        (self.edits.len() + self.new.len(), self.new.iter().map(|memory| memory.content.len()).sum())
+    }
+
+    /// All of it in one step, or, if it is large, in several, what is known of the file in the last.
+    fn steps(&self) -> Vec<Step<'_>> {
+        let Plan { edits, new, rows } = self;
+        if fits(iter::once(self.size())) {
+            return vec![Step { edits, new, rows }];
+        }
+        let edits = edits.chunks(STEP_CHANGES_MAX).map(|edits| Step { edits, ..Step::default() });
+        let mut rest = new.as_slice();
+        let new = iter::from_fn(move || {
+            let mut bytes = 0;
+            let fitting = rest.iter().take(STEP_CHANGES_MAX).take_while(|memory| {
+                let is_first = bytes == 0;
+                bytes += memory.content.len();
+                is_first || bytes <= STEP_BYTES_MAX
+            });
+            let (new, after) = rest.split_at(fitting.count());
+            rest = after;
+            (!new.is_empty()).then_some(Step { new, ..Step::default() })
+        });
+        edits.chain(new).chain([Step { rows, ..Step::default() }]).collect()
+    }
+}
+
+impl Before {
+    fn position(&self) -> u64 {
+        self.memory.thread.as_ref().map_or(0, |thread| thread.position)
+    }
+
+    /// The change that makes it this part of the file, or just one of the file; none if it is that.
+    fn moved(&self, file: &SourceFile, part: Option<&SourcePart>) -> Option<Change> {
+        let mut memory = self.memory.clone();
+        let position = part.map_or_else(|| self.position(), |part| part.position);
+        memory.thread = Some(Thread { name: self.thread.clone(), position });
+        if let Some(part) = part {
+            memory.title.clone_from(&part.title);
+            memory.place.section.clone_from(&part.section);
+            memory.attributes.extend(part.attributes.clone());
+        }
+        memory.attributes.insert(SOURCE_FILE.to_owned(), file.path.clone());
+        if memory == self.memory {
+            return None;
+        }
+        // A title is among the words, and the model reads it.
+        let passages = (memory.title != self.memory.title)
+            .then(|| Engine::passages(&memory.content, &memory.metadata(), memory.updated_at));
+        Some(changed(memory, passages))
+    }
+
+    fn removal(&self) -> Change {
+        Change::Delete { id: self.memory.id.clone(), revision: self.memory.revision }
+    }
+}
+
+/// The threads of the parts and, where more than these may have to change, the path as a thread, each with the
+/// position from which on the parts may be what was filed before.
+fn begins(read: &ReadSource) -> BTreeMap<&str, u64> {
+    let mut begins = BTreeMap::new();
+    for SourcePart { thread, position, .. } in &read.parts {
+        let first = if read.goes_on() { *position } else { 0 };
+        let begin = begins.entry(thread.as_str()).or_insert(first);
+        *begin = first.min(*begin);
+    }
+    if read.file.is_whole || read.moved_from.is_some() {
+        begins.entry(&read.file.path).or_insert(0);
+    }
+    begins
+}
+
+fn removals(edits: &[Change]) -> u64 {
+    edits.iter().filter(|edit| matches!(edit, Change::Delete { .. })).count() as u64
+}
+
+/// Whether what has these sizes may be stored in one step.
+fn fits(sizes: impl Iterator<Item = (usize, usize)>) -> bool {
+    let (changes, bytes) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
+    changes <= STEP_CHANGES_MAX && bytes <= STEP_BYTES_MAX
+}
+
+/// What came of one file, unless it is the store that failed.
+fn of_one_file(outcome: Result<SourceFiled>) -> Result<Result<SourceFiled>> {
+    match outcome {
+        Err(error) if error.code == ErrorCode::Unavailable => Err(error),
+        outcome => Ok(outcome),
+    }
+}

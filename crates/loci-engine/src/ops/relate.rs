@@ -1,0 +1,255 @@
+//! The knowledge graph: facts with a beginning and an end.
+
+use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX};
+use loci_core::{
+    Batch, Caller, Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Timestamp,
+};
+use unicode_normalization::UnicodeNormalization;
+use uuid::Uuid;
+
+use crate::{Engine, check};
+
+const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
+/// A moment that only what has no end reaches.
+const NEVER: Timestamp = Timestamp::from_microseconds(i64::MAX);
+
+/// A fact to note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relate {
+    /// What it is about.
+    pub subject: String,
+    /// The relation.
+    pub predicate: String,
+    /// What the subject stands in that relation to.
+    pub object: String,
+    /// From when it holds; always, if none.
+    pub valid_from: Option<Period>,
+    /// Until when, the whole of the period; for good, if none.
+    pub valid_to: Option<Period>,
+    /// Where it was read; a blank one is none.
+    pub source: Option<String>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Related {
+    /// It is noted now.
+    New(Fact),
+    /// The same with an open end was noted before; nothing was added.
+    Before(Fact),
+}
+
+/// Facts, and whether there are more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// By their beginning, those that always held first; then as they were noted.
+    pub facts: Vec<Fact>,
+    /// Whether there are more than [`FACTS_MAX`](loci_core::limits::FACTS_MAX), which a narrower question would show.
+    pub is_cut: bool,
+}
+
+/// What a name of the graph is known by: its compatibility form (Unicode NFKC), folded in case, with each run of
+/// white space, hyphens and underscores as one space, and none at the ends.
+pub fn name_key(name: &str) -> String {
+    // By way of capitals, so that ß is SS and ς is σ, and of small letters before, for ẞ. What comes apart is composed.
+    let small = name.nfkc().flat_map(char::to_lowercase);
+    let folded: String = small.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkc().collect();
+    let is_gap = |character: char| character.is_whitespace() || matches!(character, '-' | '\u{2010}' | '_');
+    folded.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+impl Engine {
+    /// Notes a fact. Where the same one has an open end already, and this one too, nothing is added. Durable when it
+    /// returns.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a blank or impossible name (`subject`, `predicate`, `object`), and for a `valid_to`
+    /// that lies before `valid_from`; that or `too_large` for the `source`; `unavailable` if the store cannot be
+    /// written.
+    pub fn relate(&self, caller: &Caller, request: Relate) -> Result<Related> {
+        let Relate { subject, predicate, object, valid_from, valid_to, source } = request;
+        let [subject, predicate, object] = names([&subject, &predicate, &object])?;
+        if valid_from.zip(valid_to).is_some_and(|(from, to)| to.last < from.first) {
+            return Err(Error::invalid("valid_to", "must not lie before `valid_from`; a fact ends after it begins"));
+        }
+        let source = source.filter(|source| !source.trim().is_empty());
+        source.iter().try_for_each(|source| check::reference("source", source))?;
+        let (space, id) = (caller.space.clone(), format!("t_{}", Uuid::now_v7()));
+        let created_at = self.now();
+        let fact = Fact { space, id, subject, predicate, object, valid_from, valid_to, source, created_at };
+        let triple = [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone());
+        let end = valid_to.map_or(NEVER, |to| to.last);
+        let at_end = Period { first: end, last: end };
+        self.locks.change(&(&caller.space, &triple), || {
+            let known = self.same_facts(caller, &triple, at_end)?;
+            let is_open = |fact: &Fact| fact.valid_to.is_none();
+            if is_open(&fact)
+                && let Some(before) = known.into_iter().find(is_open)
+            {
+                return Ok(Related::Before(before));
+            }
+            let changes = vec![Change::PutFact(Box::new(fact.clone()))];
+            self.store.commit(Batch { space: caller.space.clone(), changes })?;
+            // Its names are spelled as they were at first.
+            let stored = self.same_facts(caller, &triple, at_end)?.into_iter().find(|stored| stored.id == fact.id);
+            Ok(Related::New(stored.unwrap_or_else(|| fact.clone())))
+        })
+    }
+
+    /// Ends every fact that says this, has begun by `ended`, and whose end is open or lies after `ended`: today up
+    /// to this moment, if none. Returns them as they are now, and the end that they got. Of more than
+    /// [`FACTS_MAX`](loci_core::limits::FACTS_MAX) it ends the first; calling again ends the next. Durable when it
+    /// returns.
+    ///
+    /// # Errors
+    /// `not_found` if there is none (so when called again); `invalid_argument`, naming `ended`, if those that there
+    /// are begin after it only, and for an impossible name as for [`relate`](Engine::relate); `unavailable` if the
+    /// store cannot be written.
+    pub fn end_facts(&self, caller: &Caller, triple: [&str; 3], ended: Option<Period>) -> Result<(Vec<Fact>, Period)> {
+        let triple = names(triple)?.map(|name| name.key);
+        let ended = ended.unwrap_or_else(|| today(self.now()));
+        let after = Timestamp::from_microseconds(ended.last.microseconds().saturating_add(1));
+        self.locks.change(&(&caller.space, &triple), || {
+            // Those that begin first come first.
+            let open = self.same_facts(caller, &triple, Period { first: after, last: NEVER })?;
+            let has_begun = |fact: &Fact| fact.valid_from.is_none_or(|from| from.first <= ended.last);
+            let (begun, to_come): (Vec<Fact>, Vec<Fact>) = open.into_iter().partition(has_begun);
+            if begun.is_empty() {
+                return Err(nothing_to_end(!to_come.is_empty()));
+            }
+            let end = |fact: &Fact| Change::EndFact { id: fact.id.clone(), before: fact.valid_to, valid_to: ended };
+            let changes = begun.iter().map(end).collect();
+            self.store.commit(Batch { space: caller.space.clone(), changes })?;
+            let facts = begun.into_iter().map(|fact| Fact { valid_to: Some(ended), ..fact });
+            Ok((facts.collect(), ended))
+        })
+    }
+
+    /// The facts about a thing; of any time, if `as_of` is none. None are no error.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an impossible name (`entity`); `unavailable` if the store cannot be read.
+    pub fn facts_about(
+        &self,
+        caller: &Caller,
+        entity: &str,
+        direction: Direction,
+        as_of: Option<Period>,
+    ) -> Result<Facts> {
+        self.known_facts(caller, Some((name("entity", entity)?.key, direction)), as_of)
+    }
+
+    /// All facts, or those about one thing, in the order of time.
+    ///
+    /// # Errors
+    /// As for [`facts_about`](Engine::facts_about).
+    pub fn timeline(&self, caller: &Caller, entity: Option<&str>) -> Result<Facts> {
+        let entity = entity.map(|entity| name("entity", entity)).transpose()?;
+        self.known_facts(caller, entity.map(|entity| (entity.key, Direction::Both)), None)
+    }
+
+    /// How much there is in the graph now.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn fact_counts(&self, caller: &Caller) -> Result<FactCounts> {
+        self.store.fact_counts(&caller.space, self.now())
+    }
+
+    fn known_facts(
+        &self,
+        caller: &Caller,
+        entity: Option<(String, Direction)>,
+        as_of: Option<Period>,
+    ) -> Result<Facts> {
+        let query = FactQuery { space: caller.space.clone(), entity, triple: None, as_of, limit: FACTS_MAX + 1 };
+        let mut facts = self.store.facts(&query)?;
+        let is_cut = facts.len() > FACTS_MAX;
+        facts.truncate(FACTS_MAX);
+        Ok(Facts { facts, is_cut })
+    }
+
+    /// The facts that say this and hold then, the first of them.
+    fn same_facts(&self, caller: &Caller, triple: &[String; 3], as_of: Period) -> Result<Vec<Fact>> {
+        let (space, triple) = (caller.space.clone(), Some(triple.clone()));
+        self.store.facts(&FactQuery { space, entity: None, triple, as_of: Some(as_of), limit: FACTS_MAX })
+    }
+}
+
+fn names([subject, predicate, object]: [&str; 3]) -> Result<[Name; 3]> {
+    Ok([name("subject", subject)?, name("predicate", predicate)?, name("object", object)?])
+}
+
+fn name(argument: &str, text: &str) -> Result<Name> {
+    let spelling = text.trim();
+    if spelling.len() > ENTITY_BYTES_MAX || spelling.chars().any(char::is_control) {
+        let problem = format!("must be a name of at most {ENTITY_BYTES_MAX} bytes without control characters");
+        return Err(Error::invalid(argument, problem));
+    }
+    let key = name_key(spelling);
+    if key.is_empty() {
+        return Err(Error::invalid(argument, "must be a name: more than spaces, hyphens and underscores"));
+    }
+    Ok(Name { key, spelling: spelling.to_owned() })
+}
+
+/// The day (UTC) up to that moment: over at once, and still of that date.
+fn today(now: Timestamp) -> Period {
+    let into_the_day = now.microseconds().rem_euclid(MICROSECONDS_PER_DAY);
+    Period { first: Timestamp::from_microseconds(now.microseconds().saturating_sub(into_the_day)), last: now }
+}
+
+fn nothing_to_end(some_are_to_come: bool) -> Error {
+    if some_are_to_come {
+        return Error::invalid(
+            "ended",
+            "(today, if not given) lies before the fact begins; give the day or a later one",
+        );
+    }
+    Error::not_found("no fact that says this is open; query the subject to see what is known of it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_one() {
+        let rows: [(&str, &[&str]); 7] = [
+            (
+                "max mustermann",
+                &["Max Mustermann", " MAX_mustermann\t", "Max--_ mustermann", "Ｍａｘ－Ｍｕｓｔｅｒｍａｎｎ"],
+            ),
+            ("strasse", &["Straße", "STRASSE", "STRAẞE"]),
+            ("müller", &["Müller", "Mu\u{308}ller", "MÜLLER"]),
+            ("οδόσ", &["Οδός", "ΟΔΌΣ"]),
+            ("fi 2", &["ﬁ-②", "FI\u{a0}2", "fi\u{2011}2"]),
+            ("c++", &["C++"]),
+            ("", &["", " - ", "＿"]),
+        ];
+        for (key, spellings) in rows {
+            for spelling in spellings {
+                assert_eq!(name_key(spelling), key, "{spelling}");
+            }
+        }
+        assert_ne!(name_key("muller"), name_key("müller"), "an accent makes another letter");
+    }
+
+    /// Of every letter of the first two planes of Unicode.
+    #[test]
+    fn case_makes_no_difference_and_a_key_is_its_own() {
+        for letter in '\0'..'\u{20000}' {
+            let key = name_key(&letter.to_string());
+            let others = [key.clone(), letter.to_uppercase().to_string(), letter.to_lowercase().to_string()];
+            assert_eq!(others.map(|other| name_key(&other)), [(); 3].map(|()| key.clone()), "{letter:?}");
+        }
+    }
+
+    #[test]
+    fn a_day_begins_before_1970_too() {
+        for (now, first) in [(0, 0), (-1, -MICROSECONDS_PER_DAY), (MICROSECONDS_PER_DAY + 7, MICROSECONDS_PER_DAY)] {
+            let today = today(Timestamp::from_microseconds(now));
+            assert_eq!((today.first.microseconds(), today.last.microseconds()), (first, now));
+        }
+    }
+}

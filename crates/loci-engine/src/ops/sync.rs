@@ -1,0 +1,210 @@
+//! Taking out what was made from files that are no part of their project any more.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use loci_core::{
+    Batch, Caller, Change, CollectionFilter, Error, Filter, Memory, MemoryId, Result, Scope, SourceState, SourceTree,
+};
+use loci_search::passages::passages;
+
+use crate::Engine;
+use crate::ops::file_source::SOURCE_FILE;
+
+/// Memories that are read at a time.
+const READ_AT_ONCE: usize = 256;
+
+/// A file in a collection.
+type Key = (Option<String>, String);
+
+/// Which files to look after.
+#[derive(Debug, Clone)]
+pub struct Sync {
+    /// The folder of the project, absolute; each file's own, if none.
+    pub root: Option<String>,
+    /// Of which collections.
+    pub collections: CollectionFilter,
+    /// Whether to remove anything.
+    pub apply: bool,
+}
+
+/// What was found. The five classes add up to `scanned`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Synced {
+    /// Memories that were looked at: those that the caller may read.
+    pub scanned: u64,
+    /// Those whose file is a part of its project, or that [outlast](loci_core::SourceFile::is_whole) it.
+    pub kept: u64,
+    /// Those whose file is there, and excluded by a rule of version control.
+    pub ignored: u64,
+    /// Those whose file is gone.
+    pub missing: u64,
+    /// Those that were made from no file, or from one that is named by no absolute path.
+    pub no_source: u64,
+    /// Those whose file lies outside the folder of the project.
+    pub out_of_scope: u64,
+    /// Memories that were removed: ignored and missing ones that the caller may write. 0 unless asked to.
+    pub removed_memories: u64,
+    /// Their passages in the index.
+    pub removed_passages: u64,
+    /// The files that are ignored or missing, by path, and the memories of each.
+    pub stale: BTreeMap<String, u64>,
+}
+
+impl Engine {
+    /// Looks after the files that memories were made from (the attribute
+    /// [`SOURCE_FILE`](crate::SOURCE_FILE)), and removes, if asked to, the memories of those that are ignored or gone,
+    /// and what is known of these files. Notes are never touched. Durable when it returns; each file's memories go in
+    /// one step.
+    ///
+    /// # Errors
+    /// `invalid_argument` if `root` is no absolute path; `unavailable` if the folder of a project is itself not there
+    /// (a drive that is not mounted would otherwise empty a collection), if its rules cannot be read, if nothing here
+    /// looks after files, or if the store cannot be written: what was removed until then stays so.
+    pub fn sync(&self, caller: &Caller, request: &Sync) -> Result<Synced> {
+        let tree = self.source_tree.as_deref();
+        let tree = tree.ok_or_else(|| Error::unavailable("nothing here looks after files on this machine"))?;
+        let root = request.root.as_deref();
+        if root.is_some_and(|root| !is_plain(root)) {
+            return Err(Error::invalid("project_dir", "must be the absolute path of a folder, without `..`"));
+        }
+        // Without what changes nothing, such as a slash at the end.
+        let root = root.and_then(|root| Path::new(root).components().as_path().to_str());
+        let filter = Filter { collections: request.collections.clone(), ..self.places_filter(caller) };
+        let mut synced = Synced::default();
+        let mut files = self.sourced(&filter, root, &mut synced)?;
+        let roots = self.roots(&filter, tree, root, &mut files, &mut synced)?;
+        let mut stale = Vec::new();
+        for (root, keys) in &roots {
+            let paths: Vec<&str> = keys.iter().map(|(_, path)| path.as_str()).collect();
+            for (key, state) in keys.iter().zip(tree.states(root, &paths)?) {
+                let memories = files.get(key).map_or(0, |ids| ids.len() as u64);
+                match state {
+                    SourceState::Kept => synced.kept += memories,
+                    SourceState::Ignored => synced.ignored += memories,
+                    SourceState::Missing => synced.missing += memories,
+                }
+                if state != SourceState::Kept {
+                    stale.push(key);
+                    if memories > 0 {
+                        *synced.stale.entry(key.1.clone()).or_default() += memories;
+                    }
+                }
+            }
+        }
+        if request.apply && caller.principal.scopes.allow(Scope::Write) {
+            for key in stale {
+                let ids = files.get(key).map_or(&[][..], Vec::as_slice);
+                let (memories, passages) = self.remove_source(caller, &filter, key, ids)?;
+                synced.removed_memories += memories;
+                synced.removed_passages += passages;
+            }
+        }
+        Ok(synced)
+    }
+
+    /// The memories that pass, by the file that they were made from; the others are counted alone.
+    fn sourced(
+        &self,
+        filter: &Filter,
+        root: Option<&str>,
+        synced: &mut Synced,
+    ) -> Result<BTreeMap<Key, Vec<MemoryId>>> {
+        let mut files: BTreeMap<Key, Vec<MemoryId>> = BTreeMap::new();
+        let ids: Vec<MemoryId> = self.store.revisions(filter, usize::MAX)?.into_iter().map(|(id, _)| id).collect();
+        for part in ids.chunks(READ_AT_ONCE) {
+            for memory in self.store.get_all(filter, part)? {
+                synced.scanned += 1;
+                match source(&memory) {
+                    None => synced.no_source += 1,
+                    Some(path) if root.is_some_and(|root| !Path::new(path).starts_with(root)) => {
+                        synced.out_of_scope += 1;
+                    }
+                    Some(path) => {
+                        let key = (memory.place.collection.clone(), path.to_owned());
+                        files.entry(key).or_default().push(memory.id);
+                    }
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// The files by the folder of their project. Adds those that nothing is left of but what is known of them, and
+    /// takes out those that their memories outlast.
+    ///
+    /// # Errors
+    /// `unavailable` if one of these folders is not there.
+    fn roots(
+        &self,
+        filter: &Filter,
+        tree: &dyn SourceTree,
+        root: Option<&str>,
+        files: &mut BTreeMap<Key, Vec<MemoryId>>,
+        synced: &mut Synced,
+    ) -> Result<BTreeMap<String, Vec<Key>>> {
+        let mut collections: Vec<_> = self.store.tally(filter)?.into_iter().map(|tally| tally.collection).collect();
+        collections.dedup();
+        let mut known: BTreeMap<Key, String> = BTreeMap::new();
+        for collection in collections {
+            for file in self.store.source_files(&filter.space, collection.as_deref())? {
+                let key = (collection.clone(), file.path);
+                let is_meant = root.is_none_or(|root| Path::new(&key.1).starts_with(root));
+                if !file.is_whole {
+                    synced.kept += files.remove(&key).map_or(0, |ids| ids.len() as u64);
+                    continue;
+                }
+                if is_meant && is_plain(&key.1) && tree.is_there(root.unwrap_or(&file.root)) {
+                    files.entry(key.clone()).or_default();
+                }
+                known.insert(key, file.root);
+            }
+        }
+        let mut roots: BTreeMap<String, Vec<Key>> = BTreeMap::new();
+        for key in files.keys() {
+            let known = || known.get(key).filter(|root| Path::new(&key.1).starts_with(root)).cloned();
+            let root = root.map(str::to_owned).or_else(known).unwrap_or_else(|| tree.root_of(&key.1));
+            roots.entry(root).or_default().push(key.clone());
+        }
+        match roots.keys().map(String::as_str).chain(root).find(|root| !tree.is_there(root)) {
+            None => Ok(roots),
+            Some(root) => Err(Error::unavailable(format!(
+                "the folder {root} is not there, or has nothing in it, as if its drive were not mounted; nothing was \
+                 removed: bring it back, or name the folder above it as the project if its files are really gone"
+            ))),
+        }
+    }
+
+    /// Removes the memories of a file that the caller may write, and what is known of it: how many, and how many
+    /// passages.
+    fn remove_source(&self, caller: &Caller, filter: &Filter, key: &Key, ids: &[MemoryId]) -> Result<(u64, u64)> {
+        let (collection, path) = key;
+        self.locks.change(key, || {
+            let mut memories = self.store.get_all(filter, ids)?;
+            memories.retain(|memory| {
+                let is_of_file = memory.place.collection == *collection && source(memory) == Some(path);
+                is_of_file && caller.may_write(memory)
+            });
+            if memories.is_empty() && !ids.is_empty() {
+                return Ok((0, 0));
+            }
+            let delete = |memory: &Memory| Change::Delete { id: memory.id.clone(), revision: memory.revision };
+            let forget = Change::DeleteSourceFile { collection: collection.clone(), path: path.clone() };
+            let changes = memories.iter().map(delete).chain([forget]).collect();
+            self.store.commit(Batch { space: caller.space.clone(), changes })?;
+            let passages: usize = memories.iter().map(|memory| passages(&memory.content).len()).sum();
+            Ok((memories.len() as u64, passages as u64))
+        })
+    }
+}
+
+/// The absolute path of the file that a memory was made from. A note has none.
+fn source(memory: &Memory) -> Option<&str> {
+    memory.attributes.get(SOURCE_FILE).map(String::as_str).filter(|path| is_plain(path))
+}
+
+/// Whether it is an absolute path that says where it leads.
+fn is_plain(path: &str) -> bool {
+    let path = Path::new(path);
+    path.is_absolute() && path.components().all(|component| component != Component::ParentDir)
+}

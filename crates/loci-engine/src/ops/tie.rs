@@ -1,0 +1,304 @@
+//! Tunnels: ties that people and agents make between places.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use loci_core::limits::{LIST_RESULTS_MAX, TRAVERSED_MAX, TUNNELS_MAX};
+use loci_core::{
+    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, FilingOrder, Filter, Memory, MemoryId, Page, Reader,
+    Result, Scope, Tally, Tunnel, TunnelEnd,
+};
+use sha2::{Digest, Sha256};
+
+use crate::ops::walk::{GENERAL_SECTION, alike, hint};
+use crate::{Engine, check};
+
+/// Memories that are read at once to see whether they may be.
+const READ_AT_ONCE_MAX: usize = 64;
+
+/// What lies at the other end of a tie.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Followed {
+    /// The place at the other end.
+    pub end: TunnelEnd,
+    /// The tunnel that leads there; none if the two share nothing but the name of the section.
+    pub tunnel: Option<Tunnel>,
+    /// What is there: the memory that the tunnel names first, if it is there, then what was filed last; at most as
+    /// many as asked for.
+    pub memories: Vec<Memory>,
+    /// How many memories are there in all: none, if the end is gone.
+    pub total: u64,
+}
+
+/// A collection, or none for global, and a section.
+type Place<'a> = (Option<&'a str>, &'a str);
+
+fn place(end: &TunnelEnd) -> Place<'_> {
+    (end.collection.as_deref(), &end.section)
+}
+
+/// How many memories each place holds.
+fn totals(places: &[Tally]) -> BTreeMap<Place<'_>, u64> {
+    let mut totals = BTreeMap::new();
+    for tally in places {
+        *totals.entry((tally.collection.as_deref(), tally.section.as_str())).or_default() += tally.memories;
+    }
+    totals
+}
+
+/// The place in a message.
+fn shown((collection, section): Place<'_>) -> String {
+    format!("{}/{section}", collection.unwrap_or("global"))
+}
+
+impl Engine {
+    /// Ties two places. A pair has one tunnel, whichever end is named first; tying it again replaces the label, if
+    /// one is given that is not blank, and the memories of the ends, where some are. Its id is 16 hex digits of the
+    /// SHA-256 of the two ends in their order (and of the owner, if it is not common). It is common if both places
+    /// hold a memory that everyone may read when it is made, else its owner's alone; and stays so. Durable when it
+    /// returns.
+    ///
+    /// # Errors
+    /// `not_found` if the caller can read nothing in one of the places (naming the arguments
+    /// `source_wing`/`source_room` or `target_...` is the caller's business: the message names the place), or not the
+    /// memory of an end; `invalid_argument` if both ends are one place, or the memory of an end is elsewhere; that or
+    /// `too_large` for the `label`; `too_large` beyond [`TUNNELS_MAX`](loci_core::limits::TUNNELS_MAX); `unavailable`
+    /// if the store cannot be written.
+    pub fn tie(&self, caller: &Caller, source: TunnelEnd, target: TunnelEnd, label: Option<&str>) -> Result<Tunnel> {
+        let label = label.filter(|label| !label.trim().is_empty());
+        label.map_or(Ok(()), |label| check::reference("label", label))?;
+        let ends = [&source, &target];
+        if place(&source) == place(&target) {
+            let message = format!("both ends are `{}`; a tunnel ties two places", shown(place(&source)));
+            return Err(Error::new(ErrorCode::InvalidArgument, message));
+        }
+        let mut tunnel = self.change_tunnels(caller, || {
+            let since = self.store.version()?;
+            self.check_ends(caller, ends)?;
+            let known = self.store.tunnels(&caller.space)?;
+            let owner = caller.principal.subject.clone();
+            let [common, own] = tunnel_ids(ends, owner.as_deref());
+            let with_id = |id: &String| known.iter().find(|tunnel| tunnel.id == *id);
+            let tunnel = match with_id(&common).or_else(|| with_id(&own)) {
+                Some(before) => self.tied_again(before, ends, label),
+                None if known.len() >= TUNNELS_MAX => {
+                    let message = format!("there are {TUNNELS_MAX} tunnels already; delete one that is not needed");
+                    return Err(Error::new(ErrorCode::TooLarge, message));
+                }
+                None => {
+                    let (is_common, now) = (self.are_common(caller, ends)?, self.now());
+                    Tunnel {
+                        space: caller.space.clone(),
+                        id: if is_common { common } else { own },
+                        source: source.clone(),
+                        target: target.clone(),
+                        label: label.unwrap_or_default().to_owned(),
+                        owner,
+                        is_common,
+                        created_at: now,
+                        updated_at: now,
+                    }
+                }
+            };
+            let origin = caller.origin.to_owned();
+            let not_wiped = tunnel.owner.clone().map(|owner| Change::NotWiped { owner, origin, since });
+            let changes = not_wiped.into_iter().chain([Change::PutTunnel(Box::new(tunnel.clone()))]).collect();
+            self.store.commit(Batch { space: caller.space.clone(), changes })?;
+            Ok(tunnel)
+        })?;
+        // Somebody else may have named the memory of an end.
+        self.hide_memories(caller, std::slice::from_mut(&mut tunnel))?;
+        Ok(tunnel)
+    }
+
+    /// The tunnels that the caller sees, oldest first; those that lead to or from a collection, if one is given (the
+    /// inner none is global). An end names its memory only if the caller may read that.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn tunnels(&self, caller: &Caller, collection: Option<Option<&str>>) -> Result<Vec<Tunnel>> {
+        let mut tunnels = self.seen_tunnels(caller)?;
+        tunnels.retain(|tunnel| {
+            collection.is_none_or(|name| [&tunnel.source, &tunnel.target].iter().any(|end| place(end).0 == name))
+        });
+        self.hide_memories(caller, &mut tunnels)?;
+        Ok(tunnels)
+    }
+
+    /// Removes a tunnel that the caller sees. Durable when it returns.
+    ///
+    /// # Errors
+    /// `not_found` if the caller sees none with that id; `forbidden` without the scope `write`; `unavailable` if the
+    /// store cannot be written.
+    pub fn untie(&self, caller: &Caller, id: &str) -> Result<()> {
+        if !caller.principal.scopes.allow(Scope::Write) {
+            return Err(Error::new(ErrorCode::Forbidden, "deleting needs a token with the scope `write`"));
+        }
+        self.change_tunnels(caller, || {
+            if !self.seen_tunnels(caller)?.iter().any(|tunnel| tunnel.id == id) {
+                return Err(Error::not_found("there is no tunnel with that id; list the tunnels"));
+            }
+            let changes = vec![Change::DeleteTunnel { id: id.to_owned() }];
+            self.store.commit(Batch { space: caller.space.clone(), changes })
+        })
+    }
+
+    /// Where tunnels and shared names of sections lead from a place: tunnels first, oldest first, then the same
+    /// section in other collections, by their names (a section called `general` leads nowhere); at most
+    /// [`TRAVERSED_MAX`](loci_core::limits::TRAVERSED_MAX). At most `previews` memories of each.
+    ///
+    /// # Errors
+    /// `not_found` if the caller can read nothing there, naming up to five places that sound alike; `unavailable` if
+    /// the store cannot be read.
+    pub fn follow(
+        &self,
+        caller: &Caller,
+        collection: Option<&str>,
+        section: &str,
+        previews: usize,
+    ) -> Result<Vec<Followed>> {
+        let start = (collection, section);
+        let places = self.places(caller)?;
+        let totals = totals(&places);
+        if !totals.contains_key(&start) {
+            let all: Vec<String> = totals.keys().map(|place| shown(*place)).collect();
+            let hint = hint(&alike(&shown(start), all.iter().map(String::as_str)));
+            return Err(Error::not_found(format!("there is nothing to read in that place{hint}")));
+        }
+        let mut tunnels = self.seen_tunnels(caller)?;
+        tunnels.retain(|tunnel| place(&tunnel.source) == start || place(&tunnel.target) == start);
+        tunnels.truncate(TRAVERSED_MAX);
+        self.hide_memories(caller, &mut tunnels)?;
+        let tied: Vec<(TunnelEnd, Option<Tunnel>)> = tunnels
+            .into_iter()
+            .map(|tunnel| {
+                let end = if place(&tunnel.source) == start { &tunnel.target } else { &tunnel.source };
+                (end.clone(), Some(tunnel))
+            })
+            .collect();
+        let shares_the_name =
+            |place: &&Place<'_>| place.1 == section && section != GENERAL_SECTION && place.0 != collection;
+        let untied: Vec<(TunnelEnd, Option<Tunnel>)> = totals
+            .keys()
+            .filter(shares_the_name)
+            .filter(|other| !tied.iter().any(|(end, _)| place(end) == **other))
+            .map(|(collection, section)| {
+                let (collection, section) = (collection.map(str::to_owned), (*section).to_owned());
+                (TunnelEnd { collection, section, memory: None }, None)
+            })
+            .collect();
+        let followed = tied.into_iter().chain(untied).take(TRAVERSED_MAX).map(|(end, tunnel)| {
+            let total = totals.get(&place(&end)).copied().unwrap_or(0);
+            let memories = self.lying_there(caller, &end, previews.min(LIST_RESULTS_MAX))?;
+            Ok(Followed { end, tunnel, memories, total })
+        });
+        followed.collect()
+    }
+
+    /// The tunnels that the caller sees, oldest first, with the memories that they name.
+    pub(crate) fn seen_tunnels(&self, caller: &Caller) -> Result<Vec<Tunnel>> {
+        let reader = caller.reader();
+        let mut tunnels = self.store.tunnels(&caller.space)?;
+        tunnels.retain(|tunnel| {
+            // A mere claim owns what came in through its tool set, and tunnels do not say where they did.
+            let is_owned = !caller.is_claimed && tunnel.owner == reader.subject;
+            tunnel.is_common || reader.everything || is_owned
+        });
+        Ok(tunnels)
+    }
+
+    /// Repeats a change until nobody came between: those of all tunnels, since their number is limited.
+    fn change_tunnels<T>(&self, caller: &Caller, attempt: impl FnMut() -> Result<T>) -> Result<T> {
+        self.locks.change(&(&caller.space, "tunnels"), attempt)
+    }
+
+    /// That the caller reads something at both ends, and the memories that they name, which are there.
+    fn check_ends(&self, caller: &Caller, ends: [&TunnelEnd; 2]) -> Result<()> {
+        let places = self.places(caller)?;
+        let totals = totals(&places);
+        for end in ends {
+            if !totals.contains_key(&place(end)) {
+                let message = format!("there is nothing to read in `{}`; list what there is", shown(place(end)));
+                return Err(Error::not_found(message));
+            }
+            let Some(id) = &end.memory else { continue };
+            let found = self.store.get_all(&self.places_filter(caller), std::slice::from_ref(id))?.pop();
+            let memory = found.ok_or_else(|| Error::not_found(format!("there is no memory with the id {id}")))?;
+            if (memory.place.collection.as_deref(), memory.place.section.as_str()) != place(end) {
+                let message = format!("memory {id} is not in `{}`; name the place that it is in", shown(place(end)));
+                return Err(Error::new(ErrorCode::InvalidArgument, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether both places hold a memory that everyone may read.
+    fn are_common(&self, caller: &Caller, ends: [&TunnelEnd; 2]) -> Result<bool> {
+        let everyone = Reader { shared: false, ..Reader::of(None) };
+        let places = self.store.tally(&Filter { reader: everyone, ..self.places_filter(caller) })?;
+        let totals = totals(&places);
+        Ok(ends.into_iter().all(|end| totals.contains_key(&place(end))))
+    }
+
+    fn tied_again(&self, before: &Tunnel, ends: [&TunnelEnd; 2], label: Option<&str>) -> Tunnel {
+        let renewed = |end: &TunnelEnd| {
+            let named = ends.into_iter().find(|other| place(other) == place(end));
+            let memory = named.and_then(|named| named.memory.clone()).or_else(|| end.memory.clone());
+            TunnelEnd { memory, ..end.clone() }
+        };
+        Tunnel {
+            source: renewed(&before.source),
+            target: renewed(&before.target),
+            label: label.map_or_else(|| before.label.clone(), str::to_owned),
+            updated_at: self.now(),
+            ..before.clone()
+        }
+    }
+
+    /// Takes off the memories that the caller may not read.
+    fn hide_memories(&self, caller: &Caller, tunnels: &mut [Tunnel]) -> Result<()> {
+        let ends = || tunnels.iter().flat_map(|tunnel| [&tunnel.source, &tunnel.target]);
+        let named: Vec<MemoryId> = ends().filter_map(|end| end.memory.clone()).collect();
+        let filter = self.places_filter(caller);
+        let mut readable = BTreeSet::new();
+        for ids in named.chunks(READ_AT_ONCE_MAX) {
+            readable.extend(self.store.get_all(&filter, ids)?.into_iter().map(|memory| memory.id));
+        }
+        for end in tunnels.iter_mut().flat_map(|tunnel| [&mut tunnel.source, &mut tunnel.target]) {
+            end.memory.take_if(|id| !readable.contains(id));
+        }
+        Ok(())
+    }
+
+    /// The memory that the end names, if it is there, then what was filed there last.
+    fn lying_there(&self, caller: &Caller, end: &TunnelEnd, limit: usize) -> Result<Vec<Memory>> {
+        let collections = end.collection.clone().map_or(CollectionFilter::Global, CollectionFilter::Only);
+        let sections = vec![end.section.clone()];
+        let filter = Filter { collections, sections, ..self.places_filter(caller) };
+        let mut memories = match &end.memory {
+            Some(id) => self.store.get_all(&filter, std::slice::from_ref(id))?,
+            None => Vec::new(),
+        };
+        let filed = self.store.filed(&filter, FilingOrder::LastFirst, Page { offset: 0, limit })?;
+        memories.extend(filed.into_iter().filter(|memory| Some(&memory.id) != end.memory.as_ref()));
+        memories.truncate(limit);
+        Ok(memories)
+    }
+}
+
+/// The ids of the tunnel between two ends: of a common one, and of that owner's.
+fn tunnel_ids(ends: [&TunnelEnd; 2], owner: Option<&str>) -> [String; 2] {
+    // With its length first, no part runs into the next one.
+    let add = |hash: Sha256, part: Option<&str>| {
+        let length = part.map_or(0, |part| part.len() as u64 + 1);
+        hash.chain_update(length.to_le_bytes()).chain_update(part.unwrap_or_default())
+    };
+    let mut ends = ends.map(place);
+    ends.sort_unstable();
+    let parts = ends.into_iter().flat_map(|(collection, section)| [collection, Some(section)]);
+    let common = parts.fold(Sha256::new(), add);
+    let own = add(common.clone(), owner);
+    [common, own].map(|hash| {
+        let id = hash.finalize().iter().take(8).fold(0_u64, |id, byte| id << 8 | u64::from(*byte));
+        format!("{id:016x}")
+    })
+}

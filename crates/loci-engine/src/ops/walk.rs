@@ -1,0 +1,332 @@
+//! The graph of places, as it is at this moment: a node for each name of a section (but `general`), and an edge
+//! where one section stands in two collections, or where a tunnel ties two. Computed from counts that the store
+//! keeps, never kept itself.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use loci_core::limits::{HOPS_MAX, TRAVERSED_MAX};
+use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Filter, Page, Result, Timestamp, Tunnel, TunnelEnd};
+
+use crate::{Engine, name_key};
+
+/// The section that says nothing, and so ties nothing.
+pub const GENERAL_SECTION: &str = "general";
+
+/// Nodes that the figures name.
+const TOP_MAX: usize = 10;
+/// Names that a message proposes.
+const ALIKE_MAX: usize = 5;
+/// Characters of two names that are compared.
+const COMPARED_MAX: usize = 64;
+
+/// A node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Room {
+    /// The name of the section.
+    pub section: String,
+    /// The collections that it stands in, in order; none is global.
+    pub collections: Vec<Option<String>>,
+    /// The kinds of the memories in it, in order.
+    pub kinds: Vec<String>,
+    /// How many memories it holds.
+    pub memories: u64,
+}
+
+/// A node on a walk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The node.
+    pub room: Room,
+    /// How far from the start: 0 for itself.
+    pub hop: usize,
+    /// What leads to it from the hop before, in order: collections that both stand in, or tunnels by their ids.
+    pub connected_via: Vec<Via>,
+}
+
+/// What makes two nodes neighbours.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Via {
+    /// Both stand in this collection; none is global.
+    Collection(Option<String>),
+    /// This tunnel ties them: its id.
+    Tunnel(String),
+}
+
+/// A node that bridges collections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bridge {
+    /// The node.
+    pub room: Room,
+    /// When the memory was first stored that came last into it.
+    pub newest: Option<Timestamp>,
+}
+
+/// The graph in figures.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MapCounts {
+    /// Nodes.
+    pub rooms: u64,
+    /// Nodes that an edge leads from: they stand in several collections, or a tunnel leads there.
+    pub bridging_rooms: u64,
+    /// Edges: for each node the pairs of its collections, and the tunnels.
+    pub edges: u64,
+    /// For each collection its nodes; none is global.
+    pub rooms_per_collection: BTreeMap<Option<String>, u64>,
+    /// The bridging nodes that stand in most collections, at most ten; ties by memories, then by name.
+    pub top: Vec<Room>,
+}
+
+/// The graph that a caller sees.
+struct Map {
+    /// The nodes, by name.
+    rooms: BTreeMap<String, Room>,
+    /// The tunnels between places of nodes, oldest first.
+    tunnels: Vec<Tunnel>,
+}
+
+impl Engine {
+    /// A walk from a section, breadth first: by hop, then by memories (most first), then by name; at most
+    /// [`TRAVERSED_MAX`](loci_core::limits::TRAVERSED_MAX) nodes. Two are neighbours when they stand in one collection
+    /// or a tunnel ties them.
+    ///
+    /// # Errors
+    /// `not_found` if the caller can read nothing in a section of that name, with up to five that sound alike, and
+    /// for [`GENERAL_SECTION`]; `unavailable` if the store cannot be read.
+    pub fn traverse(&self, caller: &Caller, section: &str, hops_max: usize) -> Result<Vec<Step>> {
+        let map = self.map(caller)?;
+        let Some((start, _)) = map.rooms.get_key_value(section) else {
+            if section == GENERAL_SECTION {
+                let message = format!("`{GENERAL_SECTION}` ties nothing and is no part of the graph; start elsewhere");
+                return Err(Error::not_found(message));
+            }
+            let hint = hint(&alike(section, map.rooms.keys().map(String::as_str)));
+            return Err(Error::not_found(format!("there is nothing to read under that name{hint}")));
+        };
+        Ok(map.walk(start, hops_max.min(HOPS_MAX)))
+    }
+
+    /// The nodes that bridge two different collections: those that stand in both, or from one to the other of which a
+    /// tunnel leads. With one collection given, those that bridge it and any other; with none, all. Most memories
+    /// first, then by name; at most [`TRAVERSED_MAX`](loci_core::limits::TRAVERSED_MAX). The inner none is global.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn bridges(&self, caller: &Caller, between: [Option<Option<&str>>; 2]) -> Result<Vec<Bridge>> {
+        let map = self.map(caller)?;
+        let between = between.map(|collection| match collection {
+            None => CollectionFilter::Any,
+            Some(None) => CollectionFilter::Global,
+            Some(Some(name)) => CollectionFilter::Only(name.to_owned()),
+        });
+        let tied = map.tied_between(&between);
+        let is_bridge = |room: &&Room| tied.contains(room.section.as_str()) || room.stands_in_both(&between);
+        let mut rooms: Vec<&Room> = map.rooms.values().filter(is_bridge).collect();
+        rooms.sort_by_key(|room| Reverse(room.memories));
+        let bridge = |room: &Room| {
+            let filter = Filter { sections: vec![room.section.clone()], ..self.places_filter(caller) };
+            let newest = self.store.filed(&filter, FilingOrder::LastFirst, Page { offset: 0, limit: 1 })?.pop();
+            Ok(Bridge { room: room.clone(), newest: newest.map(|memory| memory.created_at) })
+        };
+        rooms.into_iter().take(TRAVERSED_MAX).map(bridge).collect()
+    }
+
+    /// The graph in figures.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn map_counts(&self, caller: &Caller) -> Result<MapCounts> {
+        let map = self.map(caller)?;
+        let tied: BTreeSet<&str> = map.tunnels.iter().flat_map(sections).collect();
+        let is_bridging = |room: &&Room| room.collections.len() > 1 || tied.contains(room.section.as_str());
+        let mut bridging: Vec<&Room> = map.rooms.values().filter(is_bridging).collect();
+        bridging.sort_by_key(|room| Reverse((room.collections.len(), room.memories)));
+        let mut rooms_per_collection = BTreeMap::new();
+        let mut edges = map.tunnels.len() as u64;
+        for room in map.rooms.values() {
+            let collections = room.collections.len() as u64;
+            edges += collections * collections.saturating_sub(1) / 2;
+            for collection in &room.collections {
+                *rooms_per_collection.entry(collection.clone()).or_default() += 1;
+            }
+        }
+        Ok(MapCounts {
+            rooms: map.rooms.len() as u64,
+            bridging_rooms: bridging.len() as u64,
+            edges,
+            rooms_per_collection,
+            top: bridging.into_iter().take(TOP_MAX).cloned().collect(),
+        })
+    }
+
+    fn map(&self, caller: &Caller) -> Result<Map> {
+        let mut rooms: BTreeMap<String, Room> = BTreeMap::new();
+        for tally in self.places(caller)?.into_iter().filter(|tally| tally.section != GENERAL_SECTION) {
+            let room = rooms.entry(tally.section).or_insert_with_key(|section| Room {
+                section: section.clone(),
+                collections: Vec::new(),
+                kinds: Vec::new(),
+                memories: 0,
+            });
+            room.collections.push(tally.collection);
+            room.kinds.push(tally.kind);
+            room.memories += tally.memories;
+        }
+        for room in rooms.values_mut() {
+            room.collections.sort_unstable();
+            room.collections.dedup();
+            room.kinds.sort_unstable();
+            room.kinds.dedup();
+        }
+        let mut tunnels = self.seen_tunnels(caller)?;
+        let is_there = |end: &TunnelEnd| {
+            rooms.get(&end.section).is_some_and(|room| room.collections.binary_search(&end.collection).is_ok())
+        };
+        tunnels.retain(|tunnel| is_there(&tunnel.source) && is_there(&tunnel.target));
+        Ok(Map { rooms, tunnels })
+    }
+}
+
+fn sections(tunnel: &Tunnel) -> [&str; 2] {
+    [&tunnel.source.section, &tunnel.target.section]
+}
+
+impl Room {
+    /// Whether it stands in two different collections that are asked for.
+    fn stands_in_both(&self, between: &[CollectionFilter; 2]) -> bool {
+        let stands_in = |asked: &CollectionFilter| self.collections.iter().any(|name| asked.admits(name.as_deref()));
+        let are_one = between[0] == between[1] && between[0] != CollectionFilter::Any;
+        self.collections.len() > 1 && !are_one && between.iter().all(stands_in)
+    }
+}
+
+impl Map {
+    /// The nodes that tunnels between these collections tie.
+    fn tied_between(&self, [one, other]: &[CollectionFilter; 2]) -> BTreeSet<&str> {
+        let leads = |tunnel: &&Tunnel| {
+            let [from, to] = [&tunnel.source, &tunnel.target].map(|end| end.collection.as_deref());
+            from != to && (one.admits(from) && other.admits(to) || one.admits(to) && other.admits(from))
+        };
+        self.tunnels.iter().filter(leads).flat_map(sections).collect()
+    }
+
+    /// The nodes within that many hops of the start, as [`Engine::traverse`] orders them.
+    fn walk(&self, start: &str, hops_max: usize) -> Vec<Step> {
+        let mut members: BTreeMap<&Option<String>, Vec<&str>> = BTreeMap::new();
+        for room in self.rooms.values() {
+            for collection in &room.collections {
+                members.entry(collection).or_default().push(&room.section);
+            }
+        }
+        let mut tied: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+        for tunnel in &self.tunnels {
+            let [source, target] = sections(tunnel);
+            tied.entry(source).or_default().push((target, &tunnel.id));
+            tied.entry(target).or_default().push((source, &tunnel.id));
+        }
+        let mut steps = Vec::new();
+        let mut reached = BTreeSet::new();
+        let mut nearest = BTreeMap::from([(start, BTreeSet::new())]);
+        for hop in 0..=hops_max {
+            reached.extend(nearest.keys().copied());
+            let mut next: BTreeMap<&str, BTreeSet<Via>> = BTreeMap::new();
+            for room in nearest.keys().filter_map(|section| self.rooms.get(*section)) {
+                for collection in &room.collections {
+                    // Whoever comes to a collection first leads to all that stand in it.
+                    for section in members.remove(collection).unwrap_or_default() {
+                        next.entry(section).or_default().insert(Via::Collection(collection.clone()));
+                    }
+                }
+                for (section, id) in tied.get(room.section.as_str()).into_iter().flatten() {
+                    next.entry(section).or_default().insert(Via::Tunnel((*id).to_owned()));
+                }
+            }
+            next.retain(|section, _| !reached.contains(section));
+            let ring = std::mem::replace(&mut nearest, next).into_iter().filter_map(|(section, via)| {
+                let room = self.rooms.get(section)?.clone();
+                Some(Step { room, hop, connected_via: via.into_iter().collect() })
+            });
+            let mut ring: Vec<Step> = ring.collect();
+            ring.sort_by_key(|step| Reverse(step.room.memories));
+            steps.append(&mut ring);
+            if nearest.is_empty() || steps.len() >= TRAVERSED_MAX {
+                break;
+            }
+        }
+        steps.truncate(TRAVERSED_MAX);
+        steps
+    }
+}
+
+/// Those names, at most five, that are the fewest edits from another one, nearest first. Where more than half of the
+/// longer name differs, it is not alike.
+pub(crate) fn alike<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let key = |name: &str| name_key(name).chars().take(COMPARED_MAX).collect::<Vec<char>>();
+    let wanted = key(name);
+    let measured = others.filter_map(|other| {
+        let other_key = key(other);
+        let distance = edit_distance(&wanted, &other_key);
+        (distance * 2 <= wanted.len().max(other_key.len())).then_some((distance, other))
+    });
+    let mut measured: Vec<(usize, &str)> = measured.collect();
+    measured.sort_unstable();
+    measured.into_iter().take(ALIKE_MAX).map(|(_, other)| other).collect()
+}
+
+/// What a message says of names that sound alike.
+pub(crate) fn hint(names: &[&str]) -> String {
+    if names.is_empty() {
+        return "; list what there is".to_owned();
+    }
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("; these sound alike: {}", quoted.join(", "))
+}
+
+/// The number of characters to insert, remove or replace (Levenshtein's distance, by rows as Wagner and Fischer
+/// compute it).
+fn edit_distance(one: &[char], other: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (above, left) in one.iter().enumerate() {
+        let mut diagonal = above;
+        row[0] = above + 1;
+        for (column, right) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(left != right);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_are_counted() {
+        for (one, other, expected) in
+            [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("flaw", "lawn", 2), ("日本", "日木", 1)]
+        {
+            let [one, other] = [one, other].map(|text| text.chars().collect::<Vec<char>>());
+            assert_eq!(edit_distance(&one, &other), expected);
+            assert_eq!(edit_distance(&other, &one), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_proposed() {
+        let names = ["auth", "auth-flow", "Auth_Migration", "billing", "oauth", "aut", "authz", "auht", "at"];
+        let rows: [(&str, &[&str]); 5] = [
+            ("auth", &["auth", "aut", "authz", "oauth", "at"]),
+            ("ＡＵＴＨ migration", &["Auth_Migration"]),
+            ("biling", &["billing"]),
+            ("zzz", &[]),
+            ("", &[]),
+        ];
+        for (name, expected) in rows {
+            assert_eq!(alike(name, names.into_iter()), expected, "{name}");
+        }
+        let long = "x".repeat(10 * COMPARED_MAX);
+        assert_eq!(alike(&long, [long.as_str()].into_iter()), [long.as_str()]);
+    }
+}

@@ -1,0 +1,430 @@
+//! The knowledge graph: what holds when.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use loci_core::{Clock, Direction, Fact, Period};
+use loci_engine::{Facts, Relate, Related};
+use loci_testkit::Random;
+
+use super::faulty_store::FaultyStore;
+use super::*;
+
+const DAY: i64 = 86_400_000_000;
+const NOON: i64 = DAY / 2;
+
+fn at(microseconds: i64) -> Timestamp {
+    Timestamp::from_microseconds(microseconds)
+}
+
+fn moment(microseconds: i64) -> Period {
+    Period { first: at(microseconds), last: at(microseconds) }
+}
+
+fn day(number: i64) -> Period {
+    Period { first: at(number * DAY), last: at((number + 1) * DAY - 1) }
+}
+
+fn relate([subject, predicate, object]: [&str; 3], from: Option<Period>, to: Option<Period>) -> Relate {
+    let [subject, predicate, object] = [subject, predicate, object].map(str::to_owned);
+    Relate { subject, predicate, object, valid_from: from, valid_to: to, source: None }
+}
+
+fn added(engine: &Engine, request: Relate) -> Fact {
+    match engine.relate(&Caller::local(), request).unwrap() {
+        Related::New(fact) => fact,
+        Related::Before(fact) => panic!("{fact:?} was there before"),
+    }
+}
+
+fn about(engine: &Engine, entity: &str, as_of: Option<Period>) -> Vec<Fact> {
+    engine.facts_about(&Caller::local(), entity, Direction::Both, as_of).unwrap().facts
+}
+
+fn ids(facts: &[Fact]) -> Vec<&str> {
+    facts.iter().map(|fact| fact.id.as_str()).collect()
+}
+
+const MAX_LOVES: [&str; 3] = ["Max", "loves", "Tea"];
+
+#[test]
+fn names_are_one_however_they_are_spelled_and_shown_as_at_first() {
+    let engine = engine();
+    let first = added(&engine, relate([" Max Müller ", "works_on", "Loci"], None, None));
+    assert!(first.id.starts_with("t_") && first.id.len() == 38, "{}", first.id);
+    let again = relate(["ＭＡＸ-mu\u{308}ller", "Works On", "LOCI"], Some(day(0)), None);
+    assert_eq!(engine.relate(&Caller::local(), again).unwrap(), Related::Before(first.clone()));
+    // A relation and a thing of one name have nothing to do with each other.
+    let other = added(&engine, relate(["max_müller", "WORKS-ON", "works-on"], None, None));
+    let spelled = [&other.subject, &other.predicate, &other.object].map(|name| name.spelling.as_str());
+    assert_eq!(spelled, ["Max Müller", "works_on", "works-on"]);
+    assert_eq!(about(&engine, "max  müller", None), [first.clone(), other]);
+    assert_eq!(about(&engine, "loci", None), [first]);
+    assert_eq!(about(&engine, "muller", None), []);
+}
+
+#[test]
+fn what_is_no_fact_is_refused() {
+    let engine = engine();
+    let long = "x".repeat(limits::ENTITY_BYTES_MAX + 1);
+    let with = |request: Relate, source: &str| Relate { source: Some(source.to_owned()), ..request };
+    let rows = [
+        (relate([" ", "loves", "Tea"], None, None), "`subject`", ErrorCode::InvalidArgument),
+        (relate(["Max", "_-_", "Tea"], None, None), "`predicate`", ErrorCode::InvalidArgument),
+        (relate(["Max", "loves", "a\0b"], None, None), "`object`", ErrorCode::InvalidArgument),
+        (relate(["Max", "loves", &long], None, None), "`object`", ErrorCode::InvalidArgument),
+        (relate(MAX_LOVES, Some(day(2)), Some(day(1))), "`valid_to`", ErrorCode::InvalidArgument),
+        (relate(MAX_LOVES, Some(moment(NOON)), Some(moment(NOON - 1))), "`valid_to`", ErrorCode::InvalidArgument),
+        (with(relate(MAX_LOVES, None, None), "a\0b"), "`source`", ErrorCode::InvalidArgument),
+        (with(relate(MAX_LOVES, None, None), &"x".repeat(5_000)), "`source`", ErrorCode::TooLarge),
+    ];
+    for (request, argument, code) in rows {
+        let error = engine.relate(&Caller::local(), request).unwrap_err();
+        assert_eq!((error.code, &error.message[..argument.len()]), (code, argument));
+    }
+    for entity in ["", "\u{7}", "--"] {
+        let errors = [
+            engine.facts_about(&Caller::local(), entity, Direction::Both, None).unwrap_err(),
+            engine.timeline(&Caller::local(), Some(entity)).unwrap_err(),
+        ];
+        for error in errors {
+            assert!(error.code == ErrorCode::InvalidArgument && error.message.starts_with("`entity`"), "{error}");
+        }
+        let error = engine.end_facts(&Caller::local(), ["Max", "loves", entity], None).unwrap_err();
+        assert!(error.message.starts_with("`object`"), "{error}");
+    }
+    assert_eq!(engine.fact_counts(&Caller::local()).unwrap().facts, 0);
+    // As long as they may be, in one day, and with nothing said of the source.
+    let longest = &long[1..];
+    let fact = added(&engine, with(relate([longest, "loves", "Tea"], Some(moment(NOON)), Some(day(0))), " "));
+    assert_eq!((fact.subject.spelling.as_str(), fact.source), (longest, None));
+}
+
+/// What holds at the borders of days and of moments within them.
+#[test]
+fn a_fact_holds_from_the_first_moment_to_the_last() {
+    let engine = engine();
+    let fact = added(&engine, relate(MAX_LOVES, Some(day(10)), Some(day(20))));
+    let within = added(&engine, relate(["Max", "is in", "Rome"], Some(moment(10 * DAY + NOON)), None));
+    let (fact, within) = (fact.id.as_str(), within.id.as_str());
+    let rows: [(Period, &[&str]); 10] = [
+        (day(9), &[]),
+        (moment(10 * DAY - 1), &[]),
+        (moment(10 * DAY), &[fact]),
+        (moment(10 * DAY + NOON - 1), &[fact]),
+        (moment(10 * DAY + NOON), &[fact, within]),
+        (day(10), &[fact, within]),
+        (day(20), &[fact, within]),
+        (moment(21 * DAY - 1), &[fact, within]),
+        (moment(21 * DAY), &[within]),
+        (day(21), &[within]),
+    ];
+    for (as_of, expected) in rows {
+        assert_eq!(ids(&about(&engine, "max", Some(as_of))), expected, "{as_of:?}");
+    }
+}
+
+#[test]
+fn an_ended_fact_is_over_at_once_and_ended_once() {
+    let Bench { engine, clock, .. } = bench();
+    let local = Caller::local();
+    clock.set(at(100 * DAY + NOON));
+    let fact = added(&engine, relate(MAX_LOVES, None, None));
+    let counts = || engine.fact_counts(&local).map(|counts| (counts.facts, counts.open)).unwrap();
+    assert_eq!(counts(), (1, 1));
+    let (ended, end) = engine.end_facts(&local, ["MAX", "Loves", "tea"], None).unwrap();
+    assert_eq!(end, Period { first: at(100 * DAY), last: at(100 * DAY + NOON) });
+    assert_eq!(ended, [Fact { valid_to: Some(end), ..fact.clone() }]);
+    assert_eq!(counts(), (1, 0));
+    assert_eq!(about(&engine, "Max", None), ended);
+    clock.advance(1);
+    let error = engine.end_facts(&local, MAX_LOVES, None).unwrap_err();
+    assert_eq!(error.code, ErrorCode::NotFound);
+    let error = engine.end_facts(&local, ["Max", "loves", "Coffee"], None).unwrap_err();
+    assert_eq!(error.code, ErrorCode::NotFound);
+    // What is over may begin again, and both are told.
+    let again = added(&engine, relate(MAX_LOVES, Some(moment(clock.now().microseconds())), None));
+    assert_eq!(ids(&about(&engine, "Max", None)), [&fact.id, &again.id]);
+    // An end in the future leaves it current, until another one comes before.
+    engine.end_facts(&local, MAX_LOVES, Some(day(105))).unwrap();
+    assert_eq!(counts(), (2, 1));
+    let (ended, _) = engine.end_facts(&local, MAX_LOVES, Some(day(104))).unwrap();
+    assert_eq!(ids(&ended), [&again.id]);
+    assert_eq!(engine.end_facts(&local, MAX_LOVES, Some(day(104))).unwrap_err().code, ErrorCode::NotFound);
+    clock.set(at(105 * DAY - 1));
+    assert_eq!(counts(), (2, 0));
+}
+
+#[test]
+fn a_fact_that_begins_later_is_not_ended() {
+    let engine = engine();
+    let local = Caller::local();
+    added(&engine, relate(MAX_LOVES, Some(day(10)), None));
+    let later = added(&engine, relate(MAX_LOVES, Some(day(12)), Some(day(15))));
+    for ended in [None, Some(day(9)), Some(moment(10 * DAY - 1))] {
+        let error = engine.end_facts(&local, MAX_LOVES, ended).unwrap_err();
+        assert_eq!((error.code, &error.message[..7]), (ErrorCode::InvalidArgument, "`ended`"));
+    }
+    let (ended, _) = engine.end_facts(&local, MAX_LOVES, Some(moment(10 * DAY))).unwrap();
+    assert_eq!(ended.len(), 1);
+    assert_eq!(about(&engine, "tea", Some(day(13))), [later]);
+}
+
+#[test]
+fn spaces_have_graphs_of_their_own() {
+    let engine = engine();
+    let there = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..Caller::local() };
+    added(&engine, relate(MAX_LOVES, None, None));
+    assert_eq!(engine.timeline(&there, None).unwrap().facts, []);
+    assert_eq!(engine.end_facts(&there, MAX_LOVES, None).unwrap_err().code, ErrorCode::NotFound);
+    assert!(matches!(engine.relate(&there, relate(["max", "LOVES", "tea"], None, None)).unwrap(), Related::New(_)));
+    assert_eq!(engine.fact_counts(&there).unwrap().predicates, ["LOVES"]);
+}
+
+#[test]
+fn more_facts_than_a_reply_holds_are_cut() {
+    let engine = engine();
+    let numbers = 0..=limits::FACTS_MAX;
+    for number in numbers {
+        let Facts { facts, is_cut } = engine.timeline(&Caller::local(), None).unwrap();
+        assert_eq!((facts.len(), is_cut), (number, false));
+        added(&engine, relate(["Max", "counts", &number.to_string()], None, None));
+    }
+    let Facts { facts, is_cut } = engine.timeline(&Caller::local(), Some("max")).unwrap();
+    assert_eq!((facts.len(), is_cut), (limits::FACTS_MAX, true));
+    assert!(!engine.timeline(&Caller::local(), Some("7")).unwrap().is_cut);
+}
+
+/// Another process does the same right before this one commits.
+#[test]
+fn a_race_adds_one_fact_and_ends_it_once() {
+    let store = FaultyStore::new(Arc::new(NaiveStore::new()));
+    let clock = Arc::new(FixedClock::new(at(DAY)));
+    let of = |store: Arc<dyn loci_core::Store>| {
+        Arc::new(Engine::new(store, Arc::new(HashingEmbedder::default()), clock.clone(), SearchMode::Words))
+    };
+    let (engine, other) = (of(store.clone()), of(store.inner.clone()));
+    let race = |act: fn(&Engine)| {
+        let (other, is_done) = (other.clone(), AtomicBool::new(false));
+        store.before(move |method| {
+            if method == "commit" && !is_done.swap(true, Ordering::SeqCst) {
+                act(&other);
+            }
+            Ok(())
+        });
+    };
+    race(|other| drop(added(other, relate(["max", "LOVES", "tea"], None, None))));
+    let Related::Before(fact) = engine.relate(&Caller::local(), relate(MAX_LOVES, None, None)).unwrap() else {
+        panic!("it was added twice");
+    };
+    assert_eq!(fact.subject.spelling, "max");
+    race(|other| drop(other.end_facts(&Caller::local(), MAX_LOVES, None).unwrap()));
+    assert_eq!(engine.end_facts(&Caller::local(), MAX_LOVES, None).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(engine.timeline(&Caller::local(), None).unwrap().facts.len(), 1);
+}
+
+#[test]
+fn many_at_once_add_one_fact() {
+    let engine = Arc::new(engine());
+    let adding: Vec<_> = (0..16)
+        .map(|_| {
+            let engine = engine.clone();
+            std::thread::spawn(move || engine.relate(&Caller::local(), relate(MAX_LOVES, None, None)).unwrap())
+        })
+        .collect();
+    let related: Vec<Related> = adding.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert_eq!(related.iter().filter(|related| matches!(related, Related::New(_))).count(), 1);
+    assert_eq!(engine.timeline(&Caller::local(), None).unwrap().facts.len(), 1);
+}
+
+/// What a fact is to the model: names are numbers, ends are whole numbers.
+#[derive(Debug, Clone)]
+struct Noted {
+    id: String,
+    names: [usize; 3],
+    from: Option<(i64, i64)>,
+    to: Option<(i64, i64)>,
+    stored_at: i64,
+}
+
+/// A thing or relation each, in the ways that people spell it.
+const SPELLINGS: [&[&str]; 4] = [
+    &["Max Müller", "max_müller", "MAX-MÜLLER", " Max  Müller ", "Ｍａｘ　Ｍüller", "max mu\u{308}ller"],
+    &["works_on", "Works On", "WORKS-ON", "works__on", "ｗｏｒｋｓ＿ｏｎ"],
+    &["Straße 2", "STRASSE-2", "straße ２", "_Straße_2_"],
+    &["Ωmega", "ωMEGA", "ωmega"],
+];
+
+struct Model {
+    bench: Bench,
+    random: Random,
+    noted: Vec<Noted>,
+    /// How things and relations were spelled first.
+    first: [BTreeMap<usize, String>; 2],
+}
+
+impl Model {
+    /// A moment near the border of a day, or in the midst of it: all that the model ever meets.
+    fn instants() -> Vec<i64> {
+        (0..6).flat_map(|day| [0, 1, NOON, DAY - 2, DAY - 1].map(|offset| day * DAY + offset)).collect()
+    }
+
+    fn instant(&mut self) -> i64 {
+        self.random.pick(&Model::instants())
+    }
+
+    fn period(&mut self) -> (i64, i64) {
+        let instant = self.instant();
+        if self.random.chance(50) { (instant, instant) } else { (instant / DAY * DAY, instant / DAY * DAY + DAY - 1) }
+    }
+
+    fn maybe_period(&mut self) -> Option<(i64, i64)> {
+        self.random.chance(70).then(|| self.period())
+    }
+
+    fn spelled(&mut self, name: usize) -> &'static str {
+        self.random.pick(SPELLINGS[name])
+    }
+
+    fn triple(&mut self) -> [usize; 3] {
+        [0; 3].map(|_| self.random.below(SPELLINGS.len()))
+    }
+
+    /// Whether two stretches of time have a moment in common: tried out with all moments that there are.
+    fn meet(one: (i64, i64), other: (i64, i64)) -> bool {
+        let lies_in = |instant: &i64, (first, last): (i64, i64)| first <= *instant && *instant <= last;
+        Model::instants().iter().any(|instant| lies_in(instant, one) && lies_in(instant, other))
+    }
+
+    fn relate(&mut self) {
+        let (names, from, to) = (self.triple(), self.maybe_period(), self.maybe_period());
+        let spelled = names.map(|name| self.spelled(name));
+        let period = |(first, last)| Period { first: at(first), last: at(last) };
+        let related = self.bench.engine.relate(&Caller::local(), relate(spelled, from.map(period), to.map(period)));
+        if from.zip(to).is_some_and(|(from, to)| to.1 < from.0) {
+            assert_eq!(related.unwrap_err().code, ErrorCode::InvalidArgument);
+            return;
+        }
+        let open = self.noted.iter().find(|noted| noted.names == names && noted.to.is_none());
+        match (related.unwrap(), open.filter(|_| to.is_none())) {
+            (Related::Before(fact), Some(before)) => assert_eq!(fact.id, before.id),
+            (Related::New(fact), None) => {
+                for (name, (spelled, of)) in names.into_iter().zip(spelled.into_iter().zip([0, 1, 0])) {
+                    self.first[of].entry(name).or_insert_with(|| spelled.trim().to_owned());
+                }
+                let stored_at = self.bench.clock.now().microseconds();
+                self.noted.push(Noted { id: fact.id.clone(), names, from, to, stored_at });
+                self.assert_shown(&fact);
+            }
+            (related, open) => panic!("{related:?}, where {open:?} was open"),
+        }
+    }
+
+    fn end(&mut self) {
+        let (names, ended) = (self.triple(), self.maybe_period());
+        let spelled = names.map(|name| self.spelled(name));
+        let period = ended.map(|(first, last)| Period { first: at(first), last: at(last) });
+        let outcome = self.bench.engine.end_facts(&Caller::local(), spelled, period);
+        let now = self.bench.clock.now().microseconds();
+        let end = ended.unwrap_or((now / DAY * DAY, now));
+        let is_open = |noted: &&mut Noted| noted.names == names && noted.to.is_none_or(|to| to.1 > end.1);
+        let open: Vec<&mut Noted> = self.noted.iter_mut().filter(is_open).collect();
+        let was_open = !open.is_empty();
+        let mut expected = BTreeSet::new();
+        for noted in open.into_iter().filter(|noted| noted.from.is_none_or(|from| from.0 <= end.1)) {
+            noted.to = Some(end);
+            expected.insert(noted.id.clone());
+        }
+        match outcome {
+            Ok((facts, given)) => {
+                assert_eq!((given.first, given.last), (at(end.0), at(end.1)));
+                assert_eq!(facts.iter().map(|fact| fact.id.clone()).collect::<BTreeSet<_>>(), expected);
+                for fact in &facts {
+                    self.assert_shown(fact);
+                }
+            }
+            Err(error) => {
+                let code = if was_open { ErrorCode::InvalidArgument } else { ErrorCode::NotFound };
+                assert_eq!((error.code, expected.len()), (code, 0), "{error}");
+            }
+        }
+    }
+
+    /// A fact is shown as the model has it.
+    fn assert_shown(&self, fact: &Fact) {
+        let noted = self.noted.iter().find(|noted| noted.id == fact.id).unwrap();
+        let [subject, predicate, object] = noted.names;
+        let first = [&self.first[0][&subject], &self.first[1][&predicate], &self.first[0][&object]];
+        assert_eq!([&fact.subject, &fact.predicate, &fact.object].map(|name| &name.spelling), first);
+        let ends = [fact.valid_from, fact.valid_to]
+            .map(|end| end.map(|end| (end.first.microseconds(), end.last.microseconds())));
+        assert_eq!((ends, fact.created_at), ([noted.from, noted.to], at(noted.stored_at)));
+    }
+
+    fn assert_facts(&self, found: Facts, mut expected: Vec<&Noted>) {
+        expected.sort_by_key(|noted| (noted.from.map(|from| from.0), noted.stored_at));
+        assert!(!found.is_cut);
+        for fact in &found.facts {
+            self.assert_shown(fact);
+        }
+        assert_eq!(ids(&found.facts), expected.iter().map(|noted| noted.id.as_str()).collect::<Vec<_>>());
+    }
+
+    fn ask(&mut self) {
+        let name = self.random.below(SPELLINGS.len());
+        let (spelled, as_of) = (self.spelled(name), self.maybe_period());
+        let direction = self.random.pick(&[Direction::Outgoing, Direction::Incoming, Direction::Both]);
+        let has_part = |noted: &&Noted| match direction {
+            Direction::Outgoing => noted.names[0] == name,
+            Direction::Incoming => noted.names[2] == name,
+            Direction::Both => [noted.names[0], noted.names[2]].contains(&name),
+        };
+        let holds = |noted: &&Noted| {
+            let (first, last) = (noted.from.map_or(0, |from| from.0), noted.to.map_or(i64::MAX, |to| to.1));
+            as_of.is_none_or(|as_of| Model::meet(as_of, (first, last)))
+        };
+        let engine = &self.bench.engine;
+        let period = as_of.map(|(first, last)| Period { first: at(first), last: at(last) });
+        let found = engine.facts_about(&Caller::local(), spelled, direction, period).unwrap();
+        self.assert_facts(found, self.noted.iter().filter(has_part).filter(holds).collect());
+        let concerns = |noted: &&Noted| [noted.names[0], noted.names[2]].contains(&name);
+        let told = engine.timeline(&Caller::local(), Some(spelled)).unwrap();
+        self.assert_facts(told, self.noted.iter().filter(concerns).collect());
+        self.assert_facts(engine.timeline(&Caller::local(), None).unwrap(), self.noted.iter().collect());
+    }
+
+    fn count(&self) {
+        let counts = self.bench.engine.fact_counts(&Caller::local()).unwrap();
+        let now = self.bench.clock.now().microseconds();
+        let open = self.noted.iter().filter(|noted| noted.to.is_none_or(|to| to.1 > now)).count();
+        let things: BTreeSet<usize> = self.noted.iter().flat_map(|noted| [noted.names[0], noted.names[2]]).collect();
+        assert_eq!((counts.facts, counts.open), (self.noted.len() as u64, open as u64));
+        assert_eq!(counts.entities, things.len() as u64);
+        let mut relations: Vec<&String> = self.first[1].values().collect();
+        let mut predicates: Vec<&String> = counts.predicates.iter().collect();
+        relations.sort_unstable();
+        predicates.sort_unstable();
+        assert_eq!(predicates, relations);
+    }
+}
+
+/// Whatever is noted, ended and asked in whatever order, the engine says what the model says.
+#[test]
+fn random_facts_hold_as_in_a_model() {
+    for seed in 0..200 {
+        let mut model =
+            Model { bench: bench(), random: Random::new(seed), noted: Vec::new(), first: Default::default() };
+        // Shown when a step fails.
+        println!("seed {seed}");
+        for _ in 0..40 {
+            let now = model.instant();
+            model.bench.clock.set(at(now));
+            match model.random.below(10) {
+                0..5 => model.relate(),
+                5..7 => model.end(),
+                _ => model.ask(),
+            }
+            model.count();
+        }
+        model.ask();
+    }
+}

@@ -1,0 +1,306 @@
+//! Taking out what was made from files that are no part of their project any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Mutex;
+
+use loci_core::{FileStamp, SourceFile, SourceState, SourceTree, Store};
+use loci_engine::{Refile, SOURCE_FILE, Sync, Synced};
+
+use super::sources::{Mine, WING};
+use super::*;
+
+/// Folders and files that are there, and files that a rule excludes.
+#[derive(Default)]
+struct Tree {
+    folders: Mutex<BTreeSet<String>>,
+    files: Mutex<BTreeMap<String, bool>>,
+}
+
+impl Tree {
+    fn of(folders: &[&str], files: &[(&str, bool)]) -> Arc<Self> {
+        let files = files.iter().map(|(path, is_ignored)| ((*path).to_owned(), *is_ignored)).collect();
+        let folders = folders.iter().map(|&folder| folder.to_owned()).collect();
+        Arc::new(Tree { folders: Mutex::new(folders), files: Mutex::new(files) })
+    }
+}
+
+impl SourceTree for Tree {
+    fn root_of(&self, path: &str) -> String {
+        Path::new(path).parent().unwrap().to_str().unwrap().to_owned()
+    }
+
+    fn is_there(&self, path: &str) -> bool {
+        path == "/" || self.folders.lock().unwrap().contains(path)
+    }
+
+    fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>> {
+        if self.folders.lock().unwrap().contains(&format!("{root}/unreadable")) {
+            return Err(Error::unavailable("the rules cannot be read"));
+        }
+        let files = self.files.lock().unwrap();
+        let state = |path: &&str| {
+            assert!(Path::new(path).starts_with(root), "{path} in {root}");
+            match files.get(*path) {
+                None => SourceState::Missing,
+                Some(true) => SourceState::Ignored,
+                Some(false) => SourceState::Kept,
+            }
+        };
+        Ok(paths.iter().map(state).collect())
+    }
+}
+
+/// A project with a file of each state, a neighbour of a similar name, and memories of other makings.
+fn mined(tree: &Arc<Tree>) -> Mine {
+    let mine = Mine::new();
+    let mine = Mine { engine: mine.engine.with_source_tree(tree.clone()), ..mine };
+    let long = "A sentence of a long file. ".repeat(100);
+    for (root, path, parts) in [
+        ("/p", "/p/kept.rs", &[("kept one", "x"), ("kept two", "x")][..]),
+        ("/p", "/p/target/made.rs", &[("made", "x")]),
+        ("/p", "/p/gone.rs", &[("gone", "x"), (&long, "x")]),
+        ("/p2", "/p2/kept.rs", &[("neighbour", "x")]),
+    ] {
+        let mut read = mine.whole(path, parts);
+        root.clone_into(&mut read.file.root);
+        mine.file(read).unwrap();
+    }
+    for (content, source) in [
+        ("by hand", None),
+        ("relative", Some("src/gone.rs")),
+        ("devious", Some("/p/../p/gone.rs")),
+        ("filed by hand from a file that is gone", Some("/p/gone.rs")),
+        ("filed by hand from a file elsewhere", Some("/else/gone.rs")),
+    ] {
+        let attributes = source.map(|source| (SOURCE_FILE.to_owned(), source.to_owned())).into_iter().collect();
+        let collection = Some(if content.contains("elsewhere") { "other" } else { WING }.to_owned());
+        mine.engine
+            .remember(&mine.ann, Remember { collection, attributes, ..fact(content, Visibility::Common) })
+            .unwrap();
+    }
+    let secret = Remember {
+        visibility: Visibility::Private,
+        attributes: BTreeMap::from([(SOURCE_FILE.to_owned(), "/p/gone.rs".to_owned())]),
+        ..fact("secret of bob", Visibility::Common)
+    };
+    mine.engine.remember(&caller("bob", &WRITER), secret).unwrap();
+    mine
+}
+
+fn tree() -> Arc<Tree> {
+    Tree::of(&["/p", "/p2", "/else"], &[("/p/kept.rs", false), ("/p/target/made.rs", true), ("/p2/kept.rs", false)])
+}
+
+fn request(root: Option<&str>, apply: bool) -> Sync {
+    Sync { root: root.map(str::to_owned), collections: CollectionFilter::Any, apply }
+}
+
+fn stale(files: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    files.iter().map(|(path, memories)| ((*path).to_owned(), *memories)).collect()
+}
+
+#[test]
+fn every_memory_is_in_one_class() {
+    let only = |wing: &str| CollectionFilter::Only(wing.to_owned());
+    let all = Synced {
+        scanned: 11,
+        kept: 3,
+        ignored: 1,
+        missing: 4,
+        no_source: 3,
+        stale: stale(&[("/else/gone.rs", 1), ("/p/gone.rs", 3), ("/p/target/made.rs", 1)]),
+        ..Synced::default()
+    };
+    let project = Synced {
+        kept: 2,
+        missing: 3,
+        out_of_scope: 2,
+        stale: stale(&[("/p/gone.rs", 3), ("/p/target/made.rs", 1)]),
+        ..all.clone()
+    };
+    let wing = Synced { scanned: 10, missing: 3, stale: project.stale.clone(), ..all.clone() };
+    let other = Synced { scanned: 1, missing: 1, stale: stale(&[("/else/gone.rs", 1)]), ..Synced::default() };
+    let nowhere = Synced { out_of_scope: 8, no_source: 3, scanned: 11, ..Synced::default() };
+    let rows = [
+        (request(None, false), all),
+        (request(Some("/p"), false), project.clone()),
+        (request(Some("/p/"), false), project),
+        (Sync { collections: only(WING), ..request(None, false) }, wing),
+        (Sync { collections: only("other"), ..request(None, false) }, other),
+        (Sync { collections: only("none"), ..request(None, false) }, Synced::default()),
+        (request(Some("/p3"), false), nowhere),
+    ];
+    let tree = tree();
+    tree.folders.lock().unwrap().insert("/p3".to_owned());
+    let mine = mined(&tree);
+    let before = (mine.store.inner.version().unwrap(), mine.memories());
+    for (request, expected) in rows {
+        let synced = mine.engine.sync(&mine.ann, &request).unwrap();
+        let Synced { scanned, kept, ignored, missing, no_source, out_of_scope, .. } = expected;
+        assert_eq!(scanned, kept + ignored + missing + no_source + out_of_scope, "{request:?}");
+        assert_eq!(synced, expected, "{request:?}");
+    }
+    assert_eq!((mine.store.inner.version().unwrap(), mine.memories()), before, "a look changes nothing");
+    // Who may read more, sees more.
+    let everything = mine.engine.sync(&Caller::local(), &request(None, false)).unwrap();
+    assert_eq!((everything.scanned, everything.missing, everything.stale["/p/gone.rs"]), (12, 5, 4));
+}
+
+#[test]
+fn what_is_ignored_or_gone_is_removed() {
+    let mine = mined(&tree());
+    let synced = mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap();
+    assert_eq!((synced.removed_memories, synced.ignored + synced.missing), (4, 4));
+    // The long part is one of several passages.
+    assert!(synced.removed_passages > 5, "{synced:?}");
+    assert_eq!(mine.engine.size().unwrap().memories, 12 - 4);
+    let left: BTreeSet<String> = mine.memories().into_iter().map(|memory| memory.content).collect();
+    let expected = ["kept one", "kept two", "neighbour", "by hand", "relative", "devious"];
+    assert_eq!(left, expected.into_iter().map(str::to_owned).collect());
+    let known = mine.engine.source_files(&mine.ann, Some(WING)).unwrap();
+    assert_eq!(known.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["/p/kept.rs", "/p2/kept.rs"]);
+    let again = mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap();
+    let expected = Synced { scanned: 7, kept: 2, no_source: 3, out_of_scope: 2, ..Synced::default() };
+    assert_eq!(again, expected);
+    // What was private to bob is his.
+    assert!(listed(&mine.engine, &caller("bob", &WRITER)).iter().any(|memory| memory.content == "secret of bob"));
+}
+
+#[test]
+fn what_was_said_outlasts_its_transcript() {
+    // Not even the folder is there any more.
+    let mine = mined(&tree());
+    mine.file(mine.further("/host/session.jsonl", 0, &["a question", "an answer"])).unwrap();
+    let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
+    assert_eq!((synced.scanned, synced.kept, synced.removed_memories), (13, 5, 5));
+    assert!(mine.memories().iter().any(|memory| memory.content == "an answer"));
+    assert!(mine.known("/host/session.jsonl").is_some());
+}
+
+#[test]
+fn passages_are_counted_as_they_are_stored() {
+    let mine = mined(&tree());
+    let before = mine.engine.size().unwrap().passages;
+    let synced = mine.engine.sync(&Caller::local(), &request(None, true)).unwrap();
+    assert_eq!((synced.removed_memories, synced.removed_passages), (6, before - mine.engine.size().unwrap().passages));
+}
+
+#[test]
+fn a_root_that_is_away_removes_nothing_at_all() {
+    let tree = tree();
+    let mine = mined(&tree);
+    let before = mine.memories();
+    let refused = |request: &Sync, code: ErrorCode| {
+        let error = mine.engine.sync(&mine.ann, request).unwrap_err();
+        assert_eq!(error.code, code, "{request:?}: {error}");
+        assert_eq!(mine.memories(), before);
+        error.message
+    };
+    for root in ["p", "", "/p/../p"] {
+        assert!(refused(&request(Some(root), true), ErrorCode::InvalidArgument).contains("`project_dir`"));
+    }
+    // Of two projects one is away: known by its root, though nothing of it is there to see.
+    tree.folders.lock().unwrap().remove("/p2");
+    tree.files.lock().unwrap().remove("/p2/kept.rs");
+    for is_applied in [false, true] {
+        assert!(refused(&request(None, is_applied), ErrorCode::Unavailable).contains("/p2"));
+    }
+    refused(&request(Some("/p2"), true), ErrorCode::Unavailable);
+    tree.folders.lock().unwrap().extend(["/p2".to_owned(), "/p2/unreadable".to_owned()]);
+    refused(&request(None, true), ErrorCode::Unavailable);
+    // The other one by itself.
+    assert_eq!(mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap().removed_memories, 4);
+    let Bench { engine, .. } = bench();
+    assert_eq!(engine.sync(&mine.ann, &request(None, false)).unwrap_err().code, ErrorCode::Unavailable);
+}
+
+#[test]
+fn who_may_not_write_removes_nothing() {
+    let mine = mined(&tree());
+    let shared = Remember {
+        visibility: Visibility::Shared,
+        attributes: BTreeMap::from([(SOURCE_FILE.to_owned(), "/p/shared.rs".to_owned())]),
+        ..fact("shared by bob", Visibility::Common)
+    };
+    mine.engine.remember(&caller("bob", &WRITER), shared).unwrap();
+    let synced = mine.engine.sync(&caller("eve", &[Scope::Read]), &request(None, true)).unwrap();
+    assert_eq!((synced.ignored + synced.missing, synced.removed_memories, synced.removed_passages), (6, 0, 0));
+    assert_eq!(mine.engine.source_files(&mine.ann, Some(WING)).unwrap().len(), 4);
+    let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
+    assert_eq!((synced.ignored + synced.missing, synced.removed_memories, synced.stale["/p/shared.rs"]), (6, 5, 1));
+}
+
+/// What changes between the look and the removal is looked at again; what was moved or deleted is let be.
+#[test]
+fn what_changes_meanwhile_is_looked_at_again() {
+    type Meanwhile = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
+    let rows: [(Meanwhile, u64, bool); 3] = [
+        (|engine, ann, id| engine.update(ann, id, "still of that file", None).map(drop), 4, false),
+        (|engine, ann, id| engine.forget(ann, id), 3, false),
+        (
+            |engine, ann, id| {
+                let change = Refile { collection: Some(Some("kept".to_owned())), ..Refile::default() };
+                engine.refile(ann, id, change).map(drop)
+            },
+            3,
+            true,
+        ),
+    ];
+    for (change, removed, is_left) in rows {
+        let mine = mined(&tree());
+        let id = mine.memories().into_iter().find(|memory| memory.content == "gone").unwrap().id;
+        let embedder = Arc::new(HashingEmbedder::default());
+        let other = Engine::new(mine.store.inner.clone(), embedder, mine.clock.clone(), SearchMode::Words);
+        let (is_first, ann, of) = (AtomicBool::new(true), mine.ann.clone(), id.clone());
+        mine.store.before(move |method| {
+            if method == "commit" && is_first.swap(false, Ordering::SeqCst) {
+                change(&other, &ann, &of)?;
+            }
+            Ok(())
+        });
+        let synced = mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap();
+        assert_eq!(synced.removed_memories, removed);
+        assert_eq!(mine.engine.show(&mine.ann, &id).is_ok(), is_left);
+    }
+}
+
+/// A file goes as a whole; what was not reached is found the next time.
+#[test]
+fn an_interrupted_removal_is_resumed() {
+    let mine = mined(&tree());
+    mine.fail_after(1);
+    assert_eq!(mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap_err().code, ErrorCode::Unavailable);
+    mine.work_again();
+    let left = |mine: &Mine, path: &str| {
+        let of_path = |memory: &Memory| memory.attributes.get(SOURCE_FILE).is_some_and(|source| source == path);
+        (mine.memories().iter().filter(|memory| of_path(memory)).count(), mine.known(path).is_some())
+    };
+    assert_eq!((left(&mine, "/p/gone.rs"), left(&mine, "/p/target/made.rs")), ((0, false), (1, true)));
+    assert_eq!(mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap().removed_memories, 1);
+}
+
+/// Of a file whose memories were deleted by hand, what is known of it goes.
+#[test]
+fn what_is_known_of_a_file_goes_without_memories_too() {
+    let tree = tree();
+    let mine = mined(&tree);
+    for memory in mine.memories() {
+        if memory.content == "made" {
+            mine.engine.forget(&mine.ann, &memory.id).unwrap();
+        }
+    }
+    let paths = |mine: &Mine| -> Vec<String> {
+        mine.engine.source_files(&mine.ann, Some(WING)).unwrap().into_iter().map(|file| file.path).collect()
+    };
+    let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
+    assert_eq!(synced.stale.get("/p/target/made.rs"), None);
+    assert_eq!(paths(&mine), ["/p/kept.rs", "/p2/kept.rs"]);
+    // A project that is gone, and of which nothing is left but that it was read, is in nobody's way.
+    let mut empty = mine.whole("/p9/empty.rs", &[]);
+    empty.file =
+        SourceFile { root: "/p9".to_owned(), stamp: FileStamp { bytes: 0, modified_nanoseconds: 0 }, ..empty.file };
+    mine.file(empty).unwrap();
+    assert_eq!(mine.engine.sync(&mine.ann, &request(None, true)).unwrap().removed_memories, 0);
+    assert_eq!(paths(&mine), ["/p/kept.rs", "/p2/kept.rs", "/p9/empty.rs"]);
+}
