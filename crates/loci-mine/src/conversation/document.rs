@@ -1,0 +1,127 @@
+//! Forms that are one JSON document: an array, whose elements are read one after another, so that one that is broken
+//! spoils no other and never more than one is in memory; or a single object, as if it were an array of it.
+
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::chat_gpt::{self, ChatGpt};
+use super::claude_ai::{self, ClaudeAi};
+use super::gemini_cli::{self, GeminiCli, Log};
+use super::slack::{self, Slack};
+use super::{BYTE_ORDER_MARK, Format, Gather, Source, VALUE_BYTES_MAX, Whole};
+
+/// Elements at the beginning of which one must tell the form.
+const HEAD_ELEMENTS_MAX: u64 = 16;
+
+/// Reads such a file; none if it is of no such form.
+pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
+    let path = source.path;
+    let Some(mut elements) = Elements::new(BufReader::new(source.from(0)?))? else { return Ok(None) };
+    let mut form: Option<(Format, Box<dyn Gather>)> = None;
+    let mut broken = 0;
+    while let Some(element) = elements.next()? {
+        let value = element.ok();
+        if form.is_none() {
+            form = value.as_ref().and_then(|value| form_of(value, path));
+        }
+        broken += match (&mut form, value) {
+            (Some((_, gather)), Some(value)) => gather.take(&value),
+            _ => 1,
+        };
+        if form.is_none() && broken == HEAD_ELEMENTS_MAX {
+            return Ok(None);
+        }
+    }
+    Ok(form.map(|(format, gather)| {
+        let conversations = gather.conversations().into_iter().filter(|found| !found.messages.is_empty()).collect();
+        Whole { format, conversations, broken }
+    }))
+}
+
+/// The form that has such an element, and what gathers it.
+fn form_of(value: &Value, path: &Path) -> Option<(Format, Box<dyn Gather>)> {
+    if chat_gpt::tells(value) {
+        Some((Format::ChatGpt, Box::new(ChatGpt::default())))
+    } else if claude_ai::tells(value) {
+        Some((Format::ClaudeAi, Box::new(ClaudeAi::default())))
+    } else if slack::tells(value) {
+        Some((Format::Slack, Box::new(Slack::new(path))))
+    } else if gemini_cli::tells(value) {
+        Some((Format::GeminiCli, Box::new(GeminiCli::default())))
+    } else if gemini_cli::tells_log(value) {
+        Some((Format::GeminiCli, Box::new(Log::default())))
+    } else {
+        None
+    }
+}
+
+/// The elements of an array, without a look at what is in them but strings and brackets.
+struct Elements<R> {
+    input: R,
+    element: Vec<u8>,
+    /// Whether it is a single object, which ends with the file.
+    is_object: bool,
+    is_at_end: bool,
+}
+
+impl<R: BufRead> Elements<R> {
+    /// None if the file begins with neither an array nor an object.
+    fn new(mut input: R) -> io::Result<Option<Self>> {
+        if input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+            input.consume(BYTE_ORDER_MARK.len());
+        }
+        loop {
+            let part = input.fill_buf()?;
+            let blank = part.len() - part.trim_ascii_start().len();
+            let first = part.get(blank).copied();
+            let is_end = part.is_empty();
+            input.consume(blank);
+            let is_object = match first {
+                Some(b'[') => false,
+                Some(b'{') => true,
+                None if !is_end => continue,
+                _ => return Ok(None),
+            };
+            input.consume(usize::from(!is_object));
+            return Ok(Some(Elements { input, element: Vec::new(), is_object, is_at_end: false }));
+        }
+    }
+
+    /// The next one; an error, if it is no JSON, or too long.
+    fn next(&mut self) -> io::Result<Option<serde_json::Result<Value>>> {
+        self.element.clear();
+        let (mut depth, mut is_string, mut is_escaped) = (0_u64, false, false);
+        let mut end = None;
+        while end.is_none() && !self.is_at_end {
+            let part = self.input.fill_buf()?;
+            for (place, byte) in part.iter().enumerate() {
+                match byte {
+                    _ if is_escaped => is_escaped = false,
+                    b'\\' if is_string => is_escaped = true,
+                    b'"' => is_string = !is_string,
+                    _ if is_string => {}
+                    b'{' | b'[' => depth += 1,
+                    b',' | b']' if depth == 0 && !self.is_object => {
+                        end = Some(place);
+                        break;
+                    }
+                    b'}' | b']' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+            }
+            self.is_at_end = part.is_empty() || end.is_some_and(|end| part[end] == b']');
+            let count = end.unwrap_or(part.len());
+            if self.element.len() as u64 <= VALUE_BYTES_MAX {
+                self.element.extend_from_slice(&part[..count]);
+            }
+            self.input.consume(count + usize::from(end.is_some()));
+        }
+        if self.is_at_end && self.element.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let is_too_long = self.element.len() as u64 > VALUE_BYTES_MAX;
+        Ok(Some(serde_json::from_slice(if is_too_long { b"" } else { &self.element })))
+    }
+}

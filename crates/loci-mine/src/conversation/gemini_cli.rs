@@ -1,0 +1,134 @@
+//! Gemini CLI, in `~/.gemini/tmp/<project>/`: `chats/session-*.json`, a document of a session; `chats/session-*.jsonl`,
+//! whose lines are the session's head, messages, and changes of both (a message is written anew whenever something is
+//! added to it, so such a file does not only grow); and `logs.json`, what the person said in all sessions.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::value::{Threads, moment, texts, title};
+use super::{Conversation, Gather, Said};
+
+/// Where the text of files begins that a message refers to.
+const FILES_BEGIN: &str = "--- Content from referenced files ---";
+
+/// Whether only this form has such a line, or such a document.
+pub(super) fn tells(value: &Value) -> bool {
+    value["sessionId"].is_string()
+        && value["type"].is_null()
+        && (value["projectHash"].is_string() || value["messages"].is_array())
+}
+
+/// Whether only `logs.json` has such an element.
+pub(super) fn tells_log(value: &Value) -> bool {
+    value["sessionId"].is_string() && value["messageId"].is_number() && value["message"].is_string()
+}
+
+/// What was gathered of a session.
+#[derive(Default)]
+pub(super) struct GeminiCli {
+    title: Option<String>,
+    folder: Option<String>,
+    /// The head says that a model, not a person, spoke to the model.
+    is_helper: bool,
+    /// What was said in each message when it was last written.
+    messages: Vec<Vec<Said>>,
+    /// Where those are, by id.
+    places: HashMap<String, usize>,
+}
+
+impl GeminiCli {
+    /// Takes a head, a message or a change.
+    fn record(&mut self, record: &Value) -> u64 {
+        if let Some(change) = record.get("$set") {
+            return self.head(change);
+        }
+        // Who goes back behind something has said it nevertheless.
+        if record.get("$rewindTo").is_some() {
+            return 0;
+        }
+        if record["id"].is_string() { u64::from(self.message(record).is_none()) } else { self.head(record) }
+    }
+
+    fn head(&mut self, head: &Value) -> u64 {
+        if !head.is_object() {
+            return 1;
+        }
+        self.title = title(&head["summary"]).or(self.title.take());
+        self.folder = self.folder.take().or_else(|| title(&head["directories"][0]));
+        self.is_helper |= head["kind"] == "subagent";
+        match &head["messages"] {
+            Value::Null => 0,
+            Value::Array(messages) => messages.iter().filter(|message| self.message(message).is_none()).count() as u64,
+            _ => 1,
+        }
+    }
+
+    fn message(&mut self, message: &Value) -> Option<()> {
+        let id = message["id"].as_str()?;
+        let speaker = match message["type"].as_str()? {
+            "user" => "user",
+            "gemini" => "assistant",
+            // Words of the program.
+            _ => return Some(()),
+        };
+        let shown = &message["displayContent"];
+        let content = if shown.is_null() { &message["content"] } else { shown };
+        let at = moment(&message["timestamp"]);
+        let mut said = Conversation::default();
+        for text in parts(content)?.into_iter().take_while(|text| !text.trim_start().starts_with(FILES_BEGIN)) {
+            said.say(speaker, at, text);
+        }
+        let place = *self.places.entry(id.to_owned()).or_insert(self.messages.len());
+        match self.messages.get_mut(place) {
+            Some(before) => *before = said.messages,
+            None => self.messages.push(said.messages),
+        }
+        Some(())
+    }
+}
+
+impl Gather for GeminiCli {
+    fn take(&mut self, value: &Value) -> u64 {
+        self.record(value)
+    }
+
+    fn conversations(self: Box<Self>) -> Vec<Conversation> {
+        let messages = if self.is_helper { Vec::new() } else { self.messages };
+        let messages = messages.into_iter().flatten().collect();
+        vec![Conversation { id: String::new(), title: self.title, folder: self.folder, messages }]
+    }
+}
+
+/// What was gathered of `logs.json`: a conversation for each session.
+#[derive(Default)]
+pub(super) struct Log(Threads);
+
+impl Gather for Log {
+    fn take(&mut self, value: &Value) -> u64 {
+        let (Some(session), Some(text)) = (value["sessionId"].as_str(), value["message"].as_str()) else {
+            return 1;
+        };
+        if value["type"] == "user" {
+            self.0.get(session).say("user", moment(&value["timestamp"]), text);
+        }
+        0
+    }
+
+    fn conversations(self: Box<Self>) -> Vec<Conversation> {
+        self.0.conversations
+    }
+}
+
+/// The texts of what is a string, a part, or an array of both. Parts that hold a thought, a call or data have none.
+fn parts(content: &Value) -> Option<Vec<&str>> {
+    match content {
+        Value::Array(parts) => Some(parts.iter().filter_map(part).collect()),
+        Value::Object(_) => Some(part(content).into_iter().collect()),
+        _ => texts(content, &[]),
+    }
+}
+
+fn part(part: &Value) -> Option<&str> {
+    if part["thought"] == true { None } else { part.as_str().or_else(|| part["text"].as_str()) }
+}

@@ -1,0 +1,224 @@
+//! Transcripts of conversations, as the programs in which they took place keep or export them.
+
+mod chat_gpt;
+mod claude_ai;
+mod claude_code;
+mod codex;
+mod document;
+mod gemini_cli;
+mod lines;
+mod plain;
+mod slack;
+mod value;
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+
+use loci_core::{ContentHash, FileStamp, Timestamp};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::project::stamp;
+
+/// Bytes of a line, or of an element of a document, beyond which it is broken.
+const VALUE_BYTES_MAX: u64 = 64 << 20;
+/// What some programs put before a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Bytes before a mark that tell whether a file has changed there.
+const MARK_BYTES: u64 = 4096;
+
+/// Who keeps transcripts in that form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Format {
+    /// Claude Code: a line of JSON for each event.
+    ClaudeCode,
+    /// Codex: the same, in another form.
+    Codex,
+    /// Gemini CLI: lines of JSON, or one JSON document of a session.
+    GeminiCli,
+    /// The export of Claude.ai: an array of conversations.
+    ClaudeAi,
+    /// The export of ChatGPT: an array of conversations, each a tree of messages.
+    ChatGpt,
+    /// The export of Slack: a file of messages for each day in a folder for each channel.
+    Slack,
+    /// Text in which lines begin with a speaker (`Ann: ...`) or with `>` for what a person says.
+    Plain,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Who said it: `user`, `assistant`, or a name.
+    pub speaker: String,
+    /// When; none if the transcript does not tell.
+    pub at: Option<Timestamp>,
+    /// The text, byte for byte.
+    pub text: String,
+}
+
+/// A conversation, or the next part of one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Conversation {
+    /// What tells it from the others of its file; empty if a file is one conversation. A branch of a tree of messages
+    /// is a conversation of its own, which begins where it leaves the one before it.
+    pub id: String,
+    /// What it is called, where it is called something.
+    pub title: Option<String>,
+    /// The folder that the work was in, where the transcript tells.
+    pub folder: Option<String>,
+    /// What was said, in order. Each text of a message that has several, with something else between them, is one.
+    pub messages: Vec<Said>,
+}
+
+/// What was read of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transcript {
+    /// Its form.
+    pub format: Format,
+    /// The conversations in it.
+    pub conversations: Vec<Conversation>,
+    /// Its size and time.
+    pub stamp: FileStamp,
+    /// What was read, and what tells that this part has not changed.
+    pub mark: Mark,
+    /// Whether there is more to read now.
+    pub has_more: bool,
+    /// Lines or messages that are none of the form, and were passed over.
+    pub broken: u64,
+}
+
+/// How far a file was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Its bytes up to the end of the last line that was read; all of a file that is one document.
+    pub bytes: u64,
+    /// SHA-256 of the last 4,096 of these bytes (of all, if they are fewer); of a document, of all its bytes.
+    pub hash: ContentHash,
+}
+
+impl Format {
+    /// Every form.
+    pub const ALL: [Format; 7] = [
+        Format::ClaudeCode,
+        Format::Codex,
+        Format::GeminiCli,
+        Format::ClaudeAi,
+        Format::ChatGpt,
+        Format::Slack,
+        Format::Plain,
+    ];
+
+    /// The word for it in reports and stores.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Format::ClaudeCode => "claude-code",
+            Format::Codex => "codex",
+            Format::GeminiCli => "gemini-cli",
+            Format::ClaudeAi => "claude-ai",
+            Format::ChatGpt => "chatgpt",
+            Format::Slack => "slack",
+            Format::Plain => "plain",
+        }
+    }
+
+    /// The form with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// Whether such a file grows line by line, so that it can be read on from where it was left.
+    pub const fn grows(self) -> bool {
+        matches!(self, Format::ClaudeCode | Format::Codex)
+    }
+}
+
+/// A transcript, and where the reading began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// What was read.
+    pub transcript: Transcript,
+    /// Whether it was read from its beginning.
+    pub is_from_start: bool,
+}
+
+/// Reads a transcript, on from `mark` where the file still begins with what was read then and its form grows; else
+/// from its beginning (`is_from_start`). Reads at most about `bytes_max` bytes of a form that grows: whole lines, and one
+/// at least. A line, or an element of a document, of more than 64 MiB is broken. None if the file is no transcript of any
+/// form.
+///
+/// # Errors
+/// If it cannot be read; `FileTooLarge` for plain text of more than
+/// [`SOURCE_FILE_BYTES_MAX`](loci_core::limits::SOURCE_FILE_BYTES_MAX).
+pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Option<Reading>> {
+    // Anything else, a pipe above all, may never come to an end.
+    if !fs::metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    let mut source = Source { stamp: stamp(path)?, file: File::open(path)?, path };
+    if let Some(reading) = lines::read(&mut source, mark, bytes_max)? {
+        return Ok(Some(reading));
+    }
+    let whole = match document::read(&mut source)? {
+        Some(whole) => Some(whole),
+        None => plain::read(&mut source)?,
+    };
+    let Some(Whole { format, conversations, broken }) = whole else {
+        return Ok(None);
+    };
+    let bytes = source.stamp.bytes;
+    let mark = Mark { bytes, hash: source.hash(0..bytes)? };
+    let transcript = Transcript { format, conversations, stamp: source.stamp, mark, has_more: false, broken };
+    Ok(Some(Reading { transcript, is_from_start: true }))
+}
+
+/// A file as it was when its reading began: what is added meanwhile is not seen.
+struct Source<'a> {
+    file: File,
+    path: &'a Path,
+    stamp: FileStamp,
+}
+
+impl Source<'_> {
+    /// What is in it from there on.
+    fn from(&mut self, start: u64) -> io::Result<io::Take<&mut File>> {
+        self.file.seek(SeekFrom::Start(start))?;
+        Ok((&mut self.file).take(self.stamp.bytes.saturating_sub(start)))
+    }
+
+    /// SHA-256 of a part of it.
+    fn hash(&mut self, bytes: Range<u64>) -> io::Result<ContentHash> {
+        let mut part = self.from(bytes.start)?.take(bytes.end - bytes.start);
+        let mut hash = Sha256::new();
+        let mut buffer = [0; 8192];
+        loop {
+            match part.read(&mut buffer)? {
+                0 => return Ok(ContentHash(hash.finalize().into())),
+                count => hash.update(&buffer[..count]),
+            }
+        }
+    }
+
+    /// The mark of what was read up to there.
+    fn mark(&mut self, bytes: u64) -> io::Result<Mark> {
+        Ok(Mark { bytes, hash: self.hash(bytes.saturating_sub(MARK_BYTES)..bytes)? })
+    }
+}
+
+/// What is in a file that is read as a whole.
+struct Whole {
+    format: Format,
+    conversations: Vec<Conversation>,
+    broken: u64,
+}
+
+/// Takes the JSON values of a file, which are its lines or the elements of its array, one after another.
+trait Gather {
+    /// Takes one; how many messages in it, or whether it itself, were none of the form.
+    fn take(&mut self, value: &Value) -> u64;
+
+    /// The conversations in all of them.
+    fn conversations(self: Box<Self>) -> Vec<Conversation>;
+}

@@ -1,0 +1,11 @@
+//! Files that memories can be made from: the source files of a project, and the transcripts of conversations.
+//!
+//! Everything here reads; nothing writes, and nothing knows what becomes of what was read.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
+
+pub mod conversation;
+pub mod project;
+mod tree;
+
+pub use tree::GitTree;

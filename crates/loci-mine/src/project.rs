@@ -1,0 +1,235 @@
+//! The files of a project: which there are, what is in them, into which sections they fall, and where they belong.
+
+mod pattern;
+mod plan;
+pub(crate) mod rules;
+mod sections;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use ignore::gitignore::gitconfig_excludes_path;
+use loci_core::limits::SOURCE_FILE_BYTES_MAX;
+use loci_core::{ContentHash, FileStamp};
+use sha2::{Digest, Sha256};
+
+use rules::Folder;
+
+pub use plan::{PLAN_FILE, Plan, place_name, propose};
+pub use sections::{Section, sections};
+
+/// Names of files in which package managers keep the exact versions of everything.
+const LOCK_FILES: &[&str] = &[
+    "Cargo.lock",
+    "Cartfile.resolved",
+    "Gemfile.lock",
+    "Package.resolved",
+    "Pipfile.lock",
+    "Podfile.lock",
+    "bun.lock",
+    "composer.lock",
+    "conan.lock",
+    "deno.lock",
+    "flake.lock",
+    "go.sum",
+    "go.work.sum",
+    "gradle.lockfile",
+    "mix.lock",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "packages.lock.json",
+    "pdm.lock",
+    "pixi.lock",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "pubspec.lock",
+    "stack.yaml.lock",
+    "uv.lock",
+    "yarn.lock",
+];
+/// Endings of names of files that are made of others.
+const MADE_ENDINGS: &[&str] = &[".min.js", ".min.mjs", ".min.css", ".map"];
+/// Bytes in the average line of a text beyond which no person wrote it.
+const AVERAGE_LINE_BYTES_MAX: usize = 5_000;
+/// Bytes at the beginning of a file that show in nearly all cases whether it is text.
+const SAMPLE_BYTES: u64 = 8_192;
+/// How often a file is read that changes meanwhile.
+const TRIES: usize = 2;
+
+/// The files of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Walked {
+    /// Absolute paths of regular files that no ignore rule excludes, in the order of paths, with their size and time.
+    pub files: Vec<(PathBuf, FileStamp)>,
+    /// What was passed over although it is no ignored file: links, special files, and what could not be read.
+    pub passed_over: Vec<(PathBuf, Unread)>,
+}
+
+/// Why a file is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unread {
+    /// It is larger than [`SOURCE_FILE_BYTES_MAX`].
+    TooLarge,
+    /// It is no text in UTF-8, or holds NUL.
+    NotText,
+    /// It has nothing but white space.
+    Empty,
+    /// It is made by a program for programs: a lock file of a package manager, a minified script, a source map.
+    Generated,
+    /// It is a symbolic link, or no regular file.
+    NotAFile,
+    /// The operating system does not let it be read.
+    Unreadable,
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFile {
+    /// What is in it.
+    pub text: String,
+    /// Its size and time, as they were both before and after it was read.
+    pub stamp: FileStamp,
+    /// SHA-256 of its bytes.
+    pub hash: ContentHash,
+}
+
+/// The files of a folder that no rule of git excludes (`.gitignore` files, nested and negated, whether or not the
+/// folder is a repository; `.git/info/exclude`; the user's own excludes); hidden files and folders are passed over,
+/// and links are never followed. The rules of the folders above it hold up to the top of its repository; what is in a
+/// repository further down goes by the rules of that one.
+///
+/// # Errors
+/// If the folder itself cannot be read. What cannot be read in it is passed over, and said.
+pub fn walk(root: &Path) -> io::Result<Walked> {
+    walk_with(root, gitconfig_excludes_path().as_deref())
+}
+
+/// The same with another file of the user's own excludes.
+pub(crate) fn walk_with(root: &Path, users: Option<&Path>) -> io::Result<Walked> {
+    let root = absolute(root)?;
+    let folder = Folder::open(&fs::canonicalize(&root)?, users)?;
+    let mut walked = Walked::default();
+    let mut waiting = walked.list(&root, &folder)?;
+    while let Some((path, folder)) = waiting.pop() {
+        match walked.list(&path, &folder) {
+            Ok(folders) => waiting.extend(folders),
+            Err(_) => walked.passed_over.push((path, Unread::Unreadable)),
+        }
+    }
+    walked.files.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+    walked.passed_over.sort_unstable();
+    Ok(walked)
+}
+
+impl Walked {
+    /// Takes in what a folder holds. Returns the folders in it.
+    fn list(&mut self, path: &Path, folder: &Folder) -> io::Result<Vec<(PathBuf, Folder)>> {
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()? {
+            let (name, path) = (entry.file_name(), entry.path());
+            let kind = entry.file_type()?;
+            if name.as_encoded_bytes().starts_with(b".") || folder.ignores(&name, kind.is_dir()) {
+                continue;
+            }
+            let problem = if path.to_str().is_none() {
+                Some(Unread::Unreadable)
+            } else if kind.is_dir() {
+                folder.enter(&name).map(|folder| folders.push((path.clone(), folder))).err().map(|_| Unread::Unreadable)
+            } else if kind.is_file() {
+                let found = entry.metadata().map(|metadata| self.files.push((path.clone(), stamp_of(&metadata))));
+                found.err().map(|_| Unread::Unreadable)
+            } else {
+                Some(Unread::NotAFile)
+            };
+            self.passed_over.extend(problem.map(|problem| (path, problem)));
+        }
+        Ok(folders)
+    }
+}
+
+/// Reads a file that may be text.
+///
+/// # Errors
+/// If it cannot be opened or read, or changes all the time. The inner error says why it is not text to keep.
+pub fn read(path: &Path) -> io::Result<Result<TextFile, Unread>> {
+    read_with(path, || Ok(()))
+}
+
+/// The same. `meanwhile` runs each time between reading and looking whether the file has changed.
+fn read_with(path: &Path, mut meanwhile: impl FnMut() -> io::Result<()>) -> io::Result<Result<TextFile, Unread>> {
+    for _ in 0..TRIES {
+        let metadata = fs::symlink_metadata(path)?;
+        if let Some(unread) = unread(path, &metadata) {
+            return Ok(Err(unread));
+        }
+        let before = stamp_of(&metadata);
+        let mut file = File::open(path)?;
+        let mut bytes = Vec::new();
+        file.by_ref().take(SAMPLE_BYTES).read_to_end(&mut bytes)?;
+        if bytes.contains(&0) {
+            return Ok(Err(Unread::NotText));
+        }
+        file.take(SOURCE_FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+        meanwhile()?;
+        if stamp_of(&fs::symlink_metadata(path)?) == before && bytes.len() as u64 == before.bytes {
+            return Ok(understood(bytes, before));
+        }
+    }
+    Err(io::Error::other("it changes while it is read"))
+}
+
+/// Why a file is not even opened.
+fn unread(path: &Path, metadata: &Metadata) -> Option<Unread> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !metadata.is_file() {
+        Some(Unread::NotAFile)
+    } else if LOCK_FILES.contains(&name) || MADE_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        Some(Unread::Generated)
+    } else if metadata.len() > SOURCE_FILE_BYTES_MAX {
+        Some(Unread::TooLarge)
+    } else {
+        None
+    }
+}
+
+fn understood(bytes: Vec<u8>, stamp: FileStamp) -> Result<TextFile, Unread> {
+    let hash = ContentHash(Sha256::digest(&bytes).into());
+    let text = String::from_utf8(bytes).map_err(|_| Unread::NotText)?;
+    if text.contains('\0') {
+        Err(Unread::NotText)
+    } else if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        Err(Unread::Empty)
+    } else if text.len() / text.lines().count() > AVERAGE_LINE_BYTES_MAX {
+        Err(Unread::Generated)
+    } else {
+        Ok(TextFile { text, stamp, hash })
+    }
+}
+
+/// The size and time of a file, or of what a link leads to.
+///
+/// # Errors
+/// If it is not there, or may not be looked at.
+pub fn stamp(path: &Path) -> io::Result<FileStamp> {
+    fs::metadata(path).map(|metadata| stamp_of(&metadata))
+}
+
+/// Size and time, as far as a stamp can hold them.
+fn stamp_of(metadata: &Metadata) -> FileStamp {
+    let modified = metadata.modified().ok();
+    let nanoseconds = modified.map_or(0, |modified| match modified.duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanoseconds| -nanoseconds),
+    });
+    FileStamp { bytes: metadata.len(), modified_nanoseconds: nanoseconds }
+}
+
+/// The absolute path of a folder, as it was given but for `..`.
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    if path.components().any(|part| part == Component::ParentDir) { fs::canonicalize(path) } else { Ok(path) }
+}

@@ -1,0 +1,170 @@
+//! Which files of a project git would ignore, folder by folder from the top down.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use loci_core::limits::SOURCE_FILE_BYTES_MAX;
+
+use super::pattern::translated;
+
+/// A folder, and the rules for what is in it.
+pub(crate) struct Folder {
+    /// Without links in it.
+    path: PathBuf,
+    /// From the weakest to the strongest: the user's own, the repository's, those of the folders from the top down.
+    layers: Vec<Layer>,
+    /// The user's own rules, for repositories further down.
+    users: Rc<Gitignore>,
+    /// Whether it, and so everything in it, is ignored.
+    is_ignored: bool,
+}
+
+/// The rules of one file.
+#[derive(Clone)]
+struct Layer {
+    /// What they are relative to.
+    folder: PathBuf,
+    rules: Rc<Gitignore>,
+}
+
+impl Folder {
+    /// A folder (without links in its path) with the rules from the top of its repository down, or its own alone if it
+    /// is in none. `users` is the file of the user's own rules.
+    ///
+    /// # Errors
+    /// If a file of rules is there and cannot be read.
+    pub(crate) fn open(path: &Path, users: Option<&Path>) -> io::Result<Self> {
+        let top = top_of(path).unwrap_or(path);
+        let users = Rc::new(users.map_or_else(|| Ok(Gitignore::empty()), |users| rules_in(users, Links::Followed))?);
+        let layers = layers_at_top(top, &users)?;
+        let folder = Folder { path: top.to_owned(), layers, users, is_ignored: false };
+        let below = path.strip_prefix(top).unwrap_or(Path::new(""));
+        below.iter().try_fold(folder, |folder, name| folder.enter(name))
+    }
+
+    /// A folder in this one, with its rules.
+    ///
+    /// # Errors
+    /// If a file of rules is there and cannot be read.
+    pub(crate) fn enter(&self, name: &OsStr) -> io::Result<Self> {
+        let path = self.path.join(name);
+        let is_ignored = self.ignores(name, true);
+        // What is in an ignored folder cannot be brought back by rules in it: git does not even read them. In a
+        // repository, no rules of folders above it hold.
+        let layers = if is_ignored {
+            Vec::new()
+        } else if is_top(&path) {
+            layers_at_top(&path, &self.users)?
+        } else {
+            let mut layers = self.layers.clone();
+            layers.extend(Layer::of_folder(&path)?);
+            layers
+        };
+        Ok(Folder { path, layers, users: Rc::clone(&self.users), is_ignored })
+    }
+
+    /// Whether git would ignore what has that name here.
+    pub(crate) fn ignores(&self, name: &OsStr, is_folder: bool) -> bool {
+        let path = self.path.join(name);
+        let strongest = self.layers.iter().rev().find_map(|layer| {
+            let found = layer.rules.matched(path.strip_prefix(&layer.folder).ok()?, is_folder);
+            (!found.is_none()).then(|| found.is_ignore())
+        });
+        self.is_ignored || strongest.unwrap_or_default()
+    }
+}
+
+impl Layer {
+    /// None if there are no rules.
+    fn new(folder: &Path, rules: Rc<Gitignore>) -> Option<Self> {
+        (!rules.is_empty()).then(|| Layer { folder: folder.to_owned(), rules })
+    }
+
+    fn of_folder(folder: &Path) -> io::Result<Option<Self>> {
+        Ok(Layer::new(folder, Rc::new(rules_in(&folder.join(".gitignore"), Links::Refused)?)))
+    }
+}
+
+fn layers_at_top(top: &Path, users: &Rc<Gitignore>) -> io::Result<Vec<Layer>> {
+    let mut layers = Vec::from_iter(Layer::new(top, Rc::clone(users)));
+    if let Some(repository) = repository_of(top)? {
+        let excludes = rules_in(&repository.join("info").join("exclude"), Links::Followed)?;
+        layers.extend(Layer::new(top, Rc::new(excludes)));
+    }
+    layers.extend(Layer::of_folder(top)?);
+    Ok(layers)
+}
+
+/// The folder at the top of the repository that a folder is in.
+pub(crate) fn top_of(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| is_top(folder))
+}
+
+fn is_top(folder: &Path) -> bool {
+    folder.join(".git").exists()
+}
+
+/// Where git keeps what belongs to the repository with that top and is the same for all its worktrees; see
+/// gitrepository-layout(5). None if there is no repository.
+fn repository_of(top: &Path) -> io::Result<Option<PathBuf>> {
+    let git = top.join(".git");
+    if !git.is_file() {
+        return Ok(git.is_dir().then_some(git));
+    }
+    // Of a submodule or another worktree, a file says where it is.
+    let text = text_of(&git)?;
+    let Some(place) = text.trim_end().strip_prefix("gitdir: ") else { return Ok(None) };
+    let repository = top.join(place);
+    let common = repository.join("commondir");
+    if !common.is_file() {
+        return Ok(Some(repository));
+    }
+    Ok(Some(repository.join(text_of(&common)?.trim_end())))
+}
+
+/// Whether a file may be a symbolic link: git reads none that could have come with a repository.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Links {
+    Followed,
+    Refused,
+}
+
+/// The rules in a file; none if there is no such file.
+fn rules_in(path: &Path, links: Links) -> io::Result<Gitignore> {
+    let is_file = if links == Links::Followed { fs::metadata(path) } else { fs::symlink_metadata(path) };
+    match is_file {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Ok(Gitignore::empty()),
+        Err(error) if is_gone(&error) => return Ok(Gitignore::empty()),
+        Err(error) => return Err(error),
+    }
+    let text = text_of(path)?;
+    // Paths are given relative to the folder.
+    let mut builder = GitignoreBuilder::new("");
+    for line in text.strip_prefix('\u{feff}').unwrap_or(&text).split('\n') {
+        if let Some(line) = translated(line.strip_suffix('\r').unwrap_or(line)) {
+            builder.add_line(None, &line).map_err(io::Error::other)?;
+        }
+    }
+    builder.build().map_err(io::Error::other)
+}
+
+/// What is in a file of git. What is no UTF-8 in it matches no name that is looked at.
+fn text_of(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(SOURCE_FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > SOURCE_FILE_BYTES_MAX {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether the error says that there is no such file.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | InvalidFilename | InvalidInput)
+}

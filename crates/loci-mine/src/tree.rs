@@ -1,0 +1,94 @@
+//! What has become of files, by the rules of their project.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use ignore::gitignore::gitconfig_excludes_path;
+use loci_core::{Error, Result, SourceState, SourceTree};
+
+use crate::project::rules::{Folder, is_gone, top_of};
+
+/// Projects as git sees them: ignored is what `.gitignore` files (nested ones, negation), `.git/info/exclude` and the
+/// user's own excludes say, whether or not the project is a git repository.
+///
+/// A file that a link leads to is judged by the rules of where it is. One that is outside the project, by whichever
+/// way, is kept while it is there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GitTree;
+
+impl SourceTree for GitTree {
+    fn root_of(&self, path: &str) -> String {
+        let path = Path::new(path);
+        let folders = || path.ancestors().skip(1);
+        let top = folders().find(|folder| folder.is_dir()).and_then(top_of);
+        top.or_else(|| folders().next()).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    fn is_there(&self, root: &str) -> bool {
+        fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some())
+    }
+
+    fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>> {
+        states(root, paths, gitconfig_excludes_path().as_deref())
+    }
+}
+
+/// The same with another file of the user's own excludes.
+fn states(root: &str, paths: &[&str], users: Option<&Path>) -> Result<Vec<SourceState>> {
+    let unknown = |path: &str, error: io::Error| {
+        Error::unavailable(format!(
+            "nothing is known of the files in {root}, since {path} cannot be looked at: {error}"
+        ))
+    };
+    fs::read_dir(root).map_err(|error| unknown(root, error))?;
+    let real = fs::canonicalize(root).map_err(|error| unknown(root, error))?;
+    let top = Folder::open(&real, users).map_err(|error| unknown(root, error))?;
+    let mut judge = Judge { known: HashMap::from([(real.clone(), Rc::new(top))]), root: real, real: HashMap::new() };
+    paths.iter().map(|path| judge.state(Path::new(path)).map_err(|error| unknown(path, error))).collect()
+}
+
+/// What was found out in one call.
+struct Judge<'a> {
+    /// The folder of the project, without links.
+    root: PathBuf,
+    /// Folders by their paths without links.
+    known: HashMap<PathBuf, Rc<Folder>>,
+    /// The paths without links, by those with them.
+    real: HashMap<&'a Path, PathBuf>,
+}
+
+impl<'a> Judge<'a> {
+    fn state(&mut self, path: &'a Path) -> io::Result<SourceState> {
+        let is_folder = match fs::symlink_metadata(path) {
+            Ok(metadata) => metadata.is_dir(),
+            Err(error) if is_gone(&error) => return Ok(SourceState::Missing),
+            Err(error) => return Err(error),
+        };
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(SourceState::Kept) };
+        let real = match self.real.get(parent) {
+            Some(real) => real.clone(),
+            None => self.real.entry(parent).or_insert(fs::canonicalize(parent)?).clone(),
+        };
+        let is_ignored = real.starts_with(&self.root) && self.folder(&real)?.ignores(name, is_folder);
+        Ok(if is_ignored { SourceState::Ignored } else { SourceState::Kept })
+    }
+
+    /// A folder in the project.
+    fn folder(&mut self, path: &Path) -> io::Result<Rc<Folder>> {
+        if let Some(folder) = self.known.get(path) {
+            return Ok(Rc::clone(folder));
+        }
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let folder = Rc::new(self.folder(parent)?.enter(name)?);
+        self.known.insert(path.to_owned(), Rc::clone(&folder));
+        Ok(folder)
+    }
+}

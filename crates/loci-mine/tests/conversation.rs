@@ -1,0 +1,446 @@
+//! Samples of each form against what is expected of them (`LOCI_BLESS=1` writes that anew), and what holds of all.
+
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
+use std::fmt::Write;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use loci_core::Timestamp;
+use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said};
+use proptest::prelude::*;
+
+/// The samples, each beside a file of what is expected of it.
+const SAMPLES: [&str; 17] = [
+    "chatgpt-broken.json",
+    "chatgpt.json",
+    "claude-ai-broken.json",
+    "claude-ai.json",
+    "claude-code-broken.jsonl",
+    "claude-code.jsonl",
+    "codex-broken.jsonl",
+    "codex-older.jsonl",
+    "codex.jsonl",
+    "gemini-logs.json",
+    "gemini-session.json",
+    "gemini-session.jsonl",
+    "plain-markdown.md",
+    "plain-names.txt",
+    "plain-roles.txt",
+    "plain-terminal.txt",
+    "slack/tea-room/2024-03-01.json",
+];
+const GROWING: [&str; 5] =
+    ["claude-code-broken.jsonl", "claude-code.jsonl", "codex-broken.jsonl", "codex-older.jsonl", "codex.jsonl"];
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conversations")
+}
+
+fn sample(name: &str) -> Vec<u8> {
+    fs::read(samples().join(name)).unwrap()
+}
+
+fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> Option<Reading> {
+    conversation::read(path, mark, bytes_max).unwrap()
+}
+
+fn whole(path: &Path) -> Reading {
+    read(path, None, u64::MAX).unwrap()
+}
+
+/// A file in a folder of its own.
+struct Scratch {
+    path: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Scratch {
+    fn new(bytes: &[u8]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let room = folder.path().join("room");
+        fs::create_dir(&room).unwrap();
+        let path = room.join("transcript");
+        fs::write(&path, bytes).unwrap();
+        Scratch { path, _folder: folder }
+    }
+
+    fn append(&self, bytes: &[u8]) {
+        OpenOptions::new().append(true).open(&self.path).unwrap().write_all(bytes).unwrap();
+    }
+}
+
+fn reading_of(bytes: &[u8]) -> Option<Reading> {
+    read(&Scratch::new(bytes).path, None, u64::MAX)
+}
+
+fn texts(reading: &Reading) -> Vec<&str> {
+    let messages = reading.transcript.conversations.iter().flat_map(|conversation| &conversation.messages);
+    messages.map(|said| said.text.as_str()).collect()
+}
+
+fn shown(reading: &Reading) -> String {
+    let transcript = &reading.transcript;
+    let mut out = format!("{}, broken {}\n", transcript.format.name(), transcript.broken);
+    for Conversation { id, title, folder, messages } in &transcript.conversations {
+        writeln!(out, "\nid {id:?}, title {title:?}, folder {folder:?}").unwrap();
+        for Said { speaker, at, text } in messages {
+            let at = at.map(|at| jiff::Timestamp::from_microsecond(at.microseconds()).unwrap().to_string());
+            writeln!(out, "{speaker} ({}): {text:?}", at.unwrap_or_else(|| "-".to_owned())).unwrap();
+        }
+    }
+    out
+}
+
+#[test]
+fn samples_are_read_as_expected() {
+    for name in SAMPLES {
+        let shown = shown(&whole(&samples().join(name)));
+        let expected = samples().join(format!("{name}.expected"));
+        if std::env::var_os("LOCI_BLESS").is_some() {
+            fs::write(&expected, &shown).unwrap();
+        }
+        assert_eq!(shown, fs::read_to_string(expected).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_transcript_is_none() {
+    for entry in fs::read_dir(samples().join("none")).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(read(&path, None, u64::MAX), None, "{}", path.display());
+    }
+    assert_eq!(read(&samples(), None, u64::MAX), None, "a folder");
+    assert_eq!(reading_of(b"User: one\nAssistant: two\n\0"), None, "bytes of a program");
+    assert!(conversation::read(&samples().join("missing"), None, 1).is_err());
+}
+
+#[test]
+fn the_form_is_in_the_file_not_in_its_name() {
+    for name in SAMPLES {
+        let (named, scratch) = (whole(&samples().join(name)), Scratch::new(&sample(name)));
+        assert_eq!(whole(&scratch.path).transcript.format, named.transcript.format, "{name}");
+        assert_eq!(Format::from_name(named.transcript.format.name()), Some(named.transcript.format));
+    }
+}
+
+/// A mark of Unicode at the beginning and the line ends of Windows change nothing but the texts of plain files.
+#[test]
+fn marks_and_line_ends_of_other_systems_are_read() {
+    for name in SAMPLES.into_iter().filter(|name| !name.starts_with("plain")) {
+        let bytes = sample(name);
+        let mut foreign = b"\xef\xbb\xbf".to_vec();
+        for byte in &bytes {
+            foreign.extend(if *byte == b'\n' { &b"\r\n"[..] } else { std::slice::from_ref(byte) });
+        }
+        let (plain, foreign) = (reading_of(&bytes).unwrap(), reading_of(&foreign).unwrap());
+        assert_eq!(shown(&plain), shown(&foreign), "{name}");
+    }
+    let reading = reading_of(b"\xef\xbb\xbfUser: one\r\n\r\n  two\r\n\r\nAssistant: three\r\n").unwrap();
+    assert_eq!(texts(&reading), ["one\r\n\r\n  two", "three"]);
+}
+
+#[test]
+fn bytes_that_are_no_text_spoil_their_line_alone() {
+    let line = |text: &str| format!(r#"{{"type":"user","message":{{"content":"{text}"}},"sessionId":"s"}}"#);
+    let mut bytes = line("one").into_bytes();
+    bytes.extend(b"\n{\"type\":\"user\",\"message\":{\"content\":\"cut \xf0\x9f\"},\"sessionId\":\"s\"}\n");
+    bytes.extend(line("two").into_bytes());
+    let reading = reading_of(&bytes).unwrap();
+    assert_eq!((texts(&reading), reading.transcript.broken), (vec!["one", "two"], 1));
+
+    let reading = reading_of(b"User: one\ncut \xf0\x9f\nAssistant: two\n").unwrap();
+    assert_eq!((texts(&reading), reading.transcript.broken), (vec!["one", "two"], 1));
+
+    let array = b"[{\"chat_messages\":[{\"sender\":\"human\",\"text\":\"\xff\"}]},{\"chat_messages\":[{\"sender\":\"human\",\"text\":\"kept\"}]}]";
+    let reading = reading_of(array).unwrap();
+    assert_eq!((texts(&reading), reading.transcript.broken), (vec!["kept"], 1));
+}
+
+#[test]
+fn deep_nesting_spoils_its_element_alone() {
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    let kept = r#"{"chat_messages":[{"sender":"human","text":"kept"}]}"#;
+    let reading = reading_of(format!("[{deep},{kept},{deep}]").as_bytes()).unwrap();
+    assert_eq!((texts(&reading), reading.transcript.broken), (vec!["kept"], 2));
+
+    let line = r#"{"type":"user","message":{"content":"kept"},"sessionId":"s"}"#;
+    let reading = reading_of(format!("{line}\n{{\"a\":{deep}}}\n{line}\n").as_bytes()).unwrap();
+    assert_eq!((texts(&reading), reading.transcript.broken), (vec!["kept"; 2], 1));
+}
+
+/// A long chain of messages, and a node with many children, cost their length and no stack.
+#[test]
+fn long_and_wide_trees_are_read() {
+    let node = |id: usize, parent: usize| {
+        format!(
+            r#""{id}":{{"parent":"{parent}","message":{{"author":{{"role":"user"}},"content":{{"content_type":"text","parts":["{id}"]}}}}}}"#
+        )
+    };
+    let export = |parent: fn(usize) -> usize| {
+        let nodes: Vec<String> = (1..20_000).map(|id| node(id, parent(id))).collect();
+        format!(r#"[{{"id":"c","current_node":"19999","mapping":{{"0":{{"message":null}},{}}}}}]"#, nodes.join(","))
+    };
+    let chain = reading_of(export(|id| id - 1).as_bytes()).unwrap();
+    assert_eq!(chain.transcript.conversations.len(), 1);
+    assert_eq!(texts(&chain).len(), 19_999);
+    let fan = reading_of(export(|_| 0).as_bytes()).unwrap();
+    assert_eq!(fan.transcript.conversations.len(), 19_999);
+    assert_eq!(fan.transcript.conversations[1].id, "c/1");
+}
+
+/// What was gathered in several readings.
+#[derive(Debug, Default, PartialEq)]
+struct Gathered {
+    messages: Vec<Said>,
+    broken: u64,
+    mark: Option<Mark>,
+}
+
+impl Gathered {
+    /// Reads on until there is no more; how often it took.
+    fn read_on(&mut self, path: &Path, bytes_max: u64) -> usize {
+        let mut steps = 0;
+        while let Some(Reading { transcript, is_from_start }) = read(path, self.mark, bytes_max) {
+            assert_eq!(is_from_start, self.mark.is_none_or(|mark| mark.bytes == 0));
+            let messages = transcript.conversations.into_iter().flat_map(|conversation| conversation.messages);
+            self.messages.extend(messages);
+            self.broken += transcript.broken;
+            self.mark = Some(transcript.mark);
+            steps += 1;
+            if !transcript.has_more {
+                break;
+            }
+        }
+        steps
+    }
+}
+
+#[test]
+fn a_file_that_grows_at_any_byte_is_read_once() {
+    for name in GROWING {
+        let bytes = sample(name);
+        let mut expected = Gathered::default();
+        expected.read_on(&Scratch::new(&bytes).path, u64::MAX);
+        for split in 0..bytes.len() {
+            // At each byte around the end of a line, and at some of the others.
+            let around = &bytes[split.saturating_sub(3)..bytes.len().min(split + 3)];
+            if !around.contains(&b'\n') && split % 31 > 0 {
+                continue;
+            }
+            let scratch = Scratch::new(&bytes[..split]);
+            let mut gathered = Gathered::default();
+            gathered.read_on(&scratch.path, u64::MAX);
+            scratch.append(&bytes[split..]);
+            gathered.read_on(&scratch.path, u64::MAX);
+            assert_eq!(gathered, expected, "{name} at {split}");
+        }
+    }
+}
+
+#[test]
+fn a_line_is_never_split_and_one_is_always_read() {
+    for name in GROWING {
+        let bytes = sample(name);
+        let scratch = Scratch::new(&bytes);
+        let mut expected = Gathered::default();
+        expected.read_on(&scratch.path, u64::MAX);
+        let end = usize::try_from(expected.mark.unwrap().bytes).unwrap();
+        let lines = bytes[..end].split_inclusive(|byte| *byte == b'\n').count();
+        for bytes_max in [0, 1, 300, 1000, 5000] {
+            let mut gathered = Gathered::default();
+            let steps = gathered.read_on(&scratch.path, bytes_max);
+            assert_eq!(gathered, expected, "{name} by {bytes_max}");
+            assert!(bytes_max > 1 || steps == lines, "{name}: {steps} steps for {lines} lines");
+        }
+        let first = read(&scratch.path, None, 1).unwrap().transcript;
+        assert_eq!(bytes[usize::try_from(first.mark.bytes).unwrap() - 1], b'\n');
+        assert!(first.has_more);
+    }
+}
+
+#[test]
+fn a_line_beyond_the_limit_is_broken_and_the_next_is_read() {
+    const LIMIT: usize = 64 << 20;
+    let line =
+        |text: &str| format!("{{\"type\":\"user\",\"message\":{{\"content\":\"{text}\"}},\"sessionId\":\"s\"}}\n");
+    let scratch = Scratch::new(line("one").as_bytes());
+    scratch.append(line(&"x".repeat(LIMIT + 1 - line("").len())).as_bytes());
+    scratch.append(line("two").as_bytes());
+    let mut gathered = Gathered::default();
+    assert_eq!(gathered.read_on(&scratch.path, 100), 3);
+    let texts: Vec<_> = gathered.messages.iter().map(|said| said.text.as_str()).collect();
+    assert_eq!((texts, gathered.broken), (vec!["one", "two"], 1));
+}
+
+#[test]
+fn a_file_that_was_rewritten_is_read_anew() {
+    let bytes = sample("claude-code.jsonl");
+    let scratch = Scratch::new(&bytes);
+    let first = whole(&scratch.path);
+    let mark = Some(first.transcript.mark);
+    let again = read(&scratch.path, mark, u64::MAX).unwrap();
+    assert!(!again.is_from_start && again.transcript.conversations.is_empty());
+    assert_eq!(again.transcript.mark, first.transcript.mark);
+
+    // A byte near the end of what was read has changed.
+    let mut changed = bytes.clone();
+    let place = bytes.len() - 100;
+    changed[place] = b'#';
+    fs::write(&scratch.path, &changed).unwrap();
+    assert!(read(&scratch.path, mark, u64::MAX).unwrap().is_from_start);
+
+    // It is shorter.
+    let shorter = &bytes[..bytes.len() - 50];
+    fs::write(&scratch.path, shorter).unwrap();
+    let reading = read(&scratch.path, mark, u64::MAX).unwrap();
+    assert!(reading.is_from_start);
+    assert_eq!(shown(&reading), shown(&whole(&scratch.path)));
+}
+
+#[test]
+fn what_does_not_grow_is_read_as_a_whole() {
+    for name in SAMPLES {
+        let bytes = sample(name);
+        let scratch = Scratch::new(&bytes);
+        let first = whole(&scratch.path);
+        if first.transcript.format.grows() {
+            continue;
+        }
+        let again = read(&scratch.path, Some(first.transcript.mark), 1).unwrap();
+        assert!(again.is_from_start && !again.transcript.has_more, "{name}");
+        assert_eq!(again.transcript, first.transcript, "{name}");
+        // A line that is not whole is not part of what was read.
+        let is_cut = name == "gemini-session.jsonl";
+        assert_eq!(first.transcript.mark.bytes < bytes.len() as u64, is_cut, "{name}");
+    }
+}
+
+#[test]
+fn times_are_moments_to_the_microsecond() {
+    let line =
+        |time: &str| format!(r#"{{"type":"user","message":{{"content":"x"}},"sessionId":"s","timestamp":{time}}}"#);
+    let cases = [
+        (r#""2026-01-20T12:00:05.000001Z""#, Some(1_768_910_405_000_001)),
+        (r#""2026-01-20T12:00:05+02:00""#, Some(1_768_903_205_000_000)),
+        (r#""2026-01-20T12:00:05""#, Some(1_768_910_405_000_000)),
+        ("1768910405.000001", Some(1_768_910_405_000_001)),
+        ("-1", Some(-1_000_000)),
+        ("1e300", None),
+        ("99999999999999999999", None),
+        (r#""soon""#, None),
+        ("[]", None),
+    ];
+    for (time, expected) in cases {
+        let reading = reading_of(line(time).as_bytes()).unwrap();
+        let at = reading.transcript.conversations[0].messages[0].at;
+        assert_eq!(at, expected.map(Timestamp::from_microseconds), "{time}");
+    }
+}
+
+#[test]
+fn a_plain_transcript_beyond_the_limit_is_said_to_be_too_large() {
+    let turn = "User: a question\nAssistant: an answer\n";
+    let scratch = Scratch::new(turn.repeat((10 << 20) / turn.len() + 1).as_bytes());
+    let error = conversation::read(&scratch.path, None, u64::MAX).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::FileTooLarge);
+    let scratch = Scratch::new(&b"no conversation\n".repeat(1 << 20));
+    assert_eq!(read(&scratch.path, None, u64::MAX), None);
+}
+
+/// Fences that nothing closes are searched for once, not once for each of them.
+#[test]
+fn many_open_fences_take_no_time() {
+    let text = format!("User: one\nAssistant: two\n{}", "```text\n".repeat(200_000));
+    assert_eq!(texts(&reading_of(text.as_bytes()).unwrap())[0], "one");
+}
+
+fn bytes_of_json() -> impl Strategy<Value = Vec<u8>> {
+    let words = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        "\\",
+        "\n",
+        "\"type\"",
+        "\"user\"",
+        "\"message\"",
+        "\"content\"",
+        "\"mapping\"",
+        "\"chat_messages\"",
+        "\"sessionId\"",
+        "\"ts\"",
+        "\"1.5\"",
+        "\"payload\"",
+        "null",
+        "1e999",
+        "```",
+        "> ",
+        "User: ",
+        "Assistant: ",
+        "\u{feff}",
+        "**",
+    ];
+    let word = proptest::sample::select(words.to_vec()).prop_map(|word| word.as_bytes().to_vec());
+    let byte = any::<u8>().prop_map(|byte| vec![byte]);
+    proptest::collection::vec(prop_oneof![4 => word, 1 => byte], 0..200).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #[test]
+    fn random_bytes_are_read_without_a_panic(bytes in prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..2000),
+        bytes_of_json(),
+    ]) {
+        let scratch = Scratch::new(&bytes);
+        if let Some(reading) = read(&scratch.path, None, 100) {
+            prop_assert!(reading.transcript.mark.bytes <= bytes.len() as u64);
+            read(&scratch.path, Some(reading.transcript.mark), 100);
+        }
+    }
+
+    #[test]
+    fn damaged_samples_are_read_without_a_panic(
+        name in proptest::sample::select(SAMPLES.to_vec()),
+        damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..10),
+        end in any::<proptest::sample::Index>(),
+        is_cut in any::<bool>(),
+    ) {
+        let mut bytes = sample(name);
+        for (place, byte) in damage {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if is_cut {
+            bytes.truncate(end.index(bytes.len()));
+        }
+        reading_of(&bytes);
+    }
+
+    #[test]
+    fn many_steps_of_growth_are_read_once(
+        name in proptest::sample::select(GROWING.to_vec()),
+        splits in proptest::collection::vec(any::<proptest::sample::Index>(), 0..12),
+        bytes_max in 0_u64..3000,
+    ) {
+        let bytes = sample(name);
+        let mut splits: Vec<usize> = splits.iter().map(|split| split.index(bytes.len())).collect();
+        splits.push(bytes.len());
+        splits.sort_unstable();
+        let mut expected = Gathered::default();
+        expected.read_on(&Scratch::new(&bytes).path, u64::MAX);
+        let scratch = Scratch::new(b"");
+        let (mut gathered, mut start) = (Gathered::default(), 0);
+        for end in splits {
+            scratch.append(&bytes[start..end]);
+            start = end;
+            gathered.read_on(&scratch.path, bytes_max);
+        }
+        prop_assert_eq!(gathered, expected);
+    }
+}
