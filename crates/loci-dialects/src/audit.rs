@@ -76,7 +76,7 @@ impl Drop for BegunCall<'_> {
 
 /// How many things a reply is about: the length of its array, a count, or 1 and 0 for yes and no.
 fn results(structured: &Value) -> Option<u64> {
-    const LISTS: [&str; 4] = ["results", "memories", "discoveries", "included"];
+    const LISTS: [&str; 7] = ["results", "memories", "discoveries", "included", "drawers", "matches", "entries"];
     const COUNTS: [&str; 7] =
         ["count", "deleted_count", "memories_deleted", "deleted", "total_memories", "cache_hit", "found"];
     let list = structured.as_array().or_else(|| LISTS.iter().find_map(|name| structured.get(name)?.as_array()));

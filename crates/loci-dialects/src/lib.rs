@@ -10,6 +10,7 @@ mod audit;
 pub mod engram;
 pub mod mememory;
 pub mod memory_mcp;
+pub mod mempalace;
 mod schema;
 mod tool;
 pub mod vault;
@@ -19,7 +20,8 @@ pub use tool::{Complete, Context, Dialect, FailureShape, Hints, Reply, Resource,
 pub use wire::{explained, ttl_seconds};
 
 /// Every dialect, in the order of the documentation.
-pub static DIALECTS: &[&Dialect] = &[&vault::DIALECT, &mememory::DIALECT, &memory_mcp::DIALECT, &engram::DIALECT];
+pub static DIALECTS: &[&Dialect] =
+    &[&vault::DIALECT, &mememory::DIALECT, &memory_mcp::DIALECT, &engram::DIALECT, &mempalace::DIALECT];
 
 /// The dialect with that name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {

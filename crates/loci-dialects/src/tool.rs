@@ -198,6 +198,11 @@ impl Tool {
         (self.output)()
     }
 
+    /// Whether its reply has a key `success`.
+    fn says_success(&self) -> bool {
+        (self.output)().pointer("/properties/success").is_some()
+    }
+
     /// Everything that the caller must be allowed to do.
     pub fn scopes(&self) -> Scopes {
         Scopes::of(&[&[self.scope], self.further_scopes].concat())
@@ -258,6 +263,8 @@ pub enum FailureShape {
     NestedWithStatus,
     /// `{"error": message, "error_code": code}`.
     Flat,
+    /// The same, after `"success": false` where the tool's reply has a `success`.
+    FlatWithSuccess,
 }
 
 /// A dialect: its names, its tools in the order of its list, its resources.
@@ -335,15 +342,18 @@ impl Dialect {
         Caller { origin: self.name, ownership: self.ownership, ..caller.clone() }
     }
 
-    /// A failure in this dialect's shape. Its text is the message.
-    pub fn failure(&self, error: &Error) -> Reply {
+    /// A failure of one of its tools in this dialect's shape. Its text is the message.
+    pub fn failure(&self, tool: &Tool, error: &Error) -> Reply {
         let (code, message) = (error.code.name(), &error.message);
         let structured = match self.failure_shape {
             FailureShape::Nested => json!({"error": {"code": code, "message": message}}),
             FailureShape::NestedWithStatus => {
                 json!({"error": {"code": code, "message": message, "status": error.code.http_status()}})
             }
-            FailureShape::Flat => json!({"error": message, "error_code": code}),
+            FailureShape::FlatWithSuccess if tool.says_success() => {
+                json!({"success": false, "error": message, "error_code": code})
+            }
+            FailureShape::Flat | FailureShape::FlatWithSuccess => json!({"error": message, "error_code": code}),
         };
         Reply::new(message.clone(), structured)
     }
@@ -402,7 +412,7 @@ mod tests {
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
     use super::*;
-    use crate::{mememory, memory_mcp, vault};
+    use crate::{mememory, memory_mcp, mempalace, vault};
 
     #[test]
     fn a_denial_is_noted_and_nothing_is_done_even_where_the_call_would_be_allowed() {
@@ -455,15 +465,29 @@ mod tests {
         for code in ErrorCode::ALL {
             let error = Error::new(code, "what was wrong");
             let rows = [
-                (&mememory::DIALECT, json!({"error": {"code": code.name(), "message": "what was wrong"}})),
-                (&memory_mcp::DIALECT, json!({"error": "what was wrong", "error_code": code.name()})),
+                (&mememory::DIALECT, "forget", json!({"error": {"code": code.name(), "message": "what was wrong"}})),
+                (&memory_mcp::DIALECT, "store_cache", json!({"error": "what was wrong", "error_code": code.name()})),
                 (
                     &vault::DIALECT,
+                    "memory_append",
                     json!({"error": {"code": code.name(), "message": "what was wrong", "status": code.http_status()}}),
                 ),
+                (
+                    &mempalace::DIALECT,
+                    "mempalace_add_drawer",
+                    json!({"success": false, "error": "what was wrong", "error_code": code.name()}),
+                ),
+                (
+                    &mempalace::DIALECT,
+                    "mempalace_get_drawer",
+                    json!({"error": "what was wrong", "error_code": code.name()}),
+                ),
             ];
-            for (dialect, structured) in rows {
-                assert_eq!(dialect.failure(&error), Reply::new("what was wrong".to_owned(), structured));
+            for (dialect, tool, structured) in rows {
+                let failure = dialect.failure(dialect.tool(tool).unwrap(), &error);
+                // As text, since the keys have an order.
+                assert_eq!(failure.structured.to_string(), structured.to_string());
+                assert_eq!(failure, Reply::new("what was wrong".to_owned(), structured));
             }
         }
     }

@@ -20,6 +20,17 @@ pub fn iso8601(moment: Timestamp) -> String {
     rfc3339(moment).trim_end_matches('Z').to_owned()
 }
 
+/// ISO 8601 in UTC with the offset `+00:00`, with as many digits of the second as it has.
+pub fn offset8601(moment: Timestamp) -> String {
+    iso8601(moment) + "+00:00"
+}
+
+/// The schema of a value that is a string or null.
+pub fn string_or_null(_: &mut SchemaGenerator) -> Schema {
+    // Both are named on their own, since a list of types loses its null.
+    json_schema!({"anyOf": [{"type": "string"}, {"type": "null"}]})
+}
+
 /// A number with that many digits after the point.
 pub fn rounded(number: f64, digits: i32) -> f64 {
     let scale = 10f64.powi(digits);
@@ -224,5 +235,6 @@ mod tests {
         assert_eq!(rfc3339(Timestamp::from_microseconds(1_500_000)), "1970-01-01T00:00:01.5Z");
         assert_eq!(iso8601(Timestamp::from_microseconds(1_742_034_600_000_000)), "2025-03-15T10:30:00");
         assert_eq!(iso8601(Timestamp::from_microseconds(1_500_000)), "1970-01-01T00:00:01.5");
+        assert_eq!(offset8601(Timestamp::from_microseconds(1_500_000)), "1970-01-01T00:00:01.5+00:00");
     }
 }

@@ -239,7 +239,7 @@ impl ServerHandler for DialectHandler {
                 if error.code == ErrorCode::Internal {
                     tracing::error!(tool = tool.name, error = %error, "a call failed inside loci");
                 }
-                (dialect.failure(&error), true)
+                (dialect.failure(tool, &error), true)
             }
         };
         let modern = is_modern(context.protocol_version().as_ref());

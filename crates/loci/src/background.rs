@@ -1,5 +1,5 @@
 //! The threads beside the calls: one writes what was noted, one sweeps, one embeds, one enriches, one reads the
-//! notes that people changed.
+//! notes that people changed, one what hooks left of transcripts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +12,7 @@ use loci_engine::{Bell, Engine, catch_panic};
 use loci_store_sqlite::SqliteStore;
 use loci_vault::{FolderWatch, Watched};
 
+use crate::mining::conversation;
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -60,7 +61,8 @@ impl Background {
             let (bell, stopping) = (Arc::clone(bell), Arc::clone(&background.stopping));
             Worker { work, bell, stopping, interval, is_failing: false, _ending: ending.clone() }
         };
-        let [noting, sweeping, embedding, enriching, reconciling] = std::array::from_fn(|_| Arc::clone(&parts.engine));
+        let [noting, sweeping, embedding, enriching, reading, reconciling] =
+            std::array::from_fn(|_| Arc::clone(&parts.engine));
         let store = Arc::clone(&parts.store);
 
         worker("noting calls", parts.engine.to_write()).spawn(interval, move || flush_notes(&noting, flush, interval));
@@ -73,6 +75,9 @@ impl Background {
         // What other processes left can wait until the first calls are answered.
         worker("enrichment", parts.engine.to_enrich()).spawn(START_PAUSE, move || {
             Ok(if enriching.enrich()? { Duration::ZERO } else { until_next_job(&enriching, &store, interval) })
+        });
+        worker("reading transcripts", &Arc::default()).spawn(START_PAUSE, move || {
+            Ok(if conversation::read_on(&reading)? > 0 { Duration::ZERO } else { interval })
         });
         if let Some(changed) = parts.engine.to_reconcile() {
             let is_watching = Arc::<AtomicBool>::default();

@@ -90,6 +90,12 @@ pub enum Command {
         #[arg(long, value_name = "NAME")]
         project: Option<String>,
     },
+    /// File projects and conversations as drawers, and look after them
+    #[command(subcommand)]
+    Palace(Palace),
+    /// Save what is said to an agent by itself, through the hooks of its host
+    #[command(subcommand)]
+    Hook(Hook),
     /// Look after the folder of notes
     #[command(subcommand)]
     Vault(Vault),
@@ -239,6 +245,116 @@ pub struct Audit {
 }
 
 #[derive(Subcommand)]
+pub enum Palace {
+    /// Propose the wing and the rooms of a folder
+    ///
+    /// A room for each folder at its top. With --write the proposal becomes the file `.loci-palace.toml` in the folder,
+    /// which `mine` goes by: edit it as you like.
+    Init {
+        /// The folder
+        #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+        /// Write the proposal into the folder
+        #[arg(long)]
+        write: bool,
+    },
+    /// File what is in a folder as drawers, verbatim
+    ///
+    /// Files that have not changed since the last time are passed over, changed ones read again, and the drawers of
+    /// renamed ones moved: it can be interrupted and repeated at will. Of a project, text files that no ignore rule of
+    /// git excludes, by sections; of conversations, each message. Drawers are durable and found by their words at once;
+    /// then the model reads them, which can be interrupted: whichever process serves next goes on with it.
+    Mine(Mine),
+    /// Find drawers whose file is ignored by git or gone, and remove them with --apply
+    Sync {
+        /// Only files of this project
+        #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// Only drawers of this wing
+        #[arg(long, value_name = "NAME")]
+        wing: Option<String>,
+        /// Remove them; without it, they are counted alone
+        #[arg(long)]
+        apply: bool,
+    },
+    /// Print what an agent should know when a session begins: who it is, and the essential of what happened
+    WakeUp {
+        /// Only of this wing
+        #[arg(long, value_name = "NAME")]
+        wing: Option<String>,
+        /// How long it may be, in tokens
+        #[arg(long, value_name = "NUMBER", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(100..=2_500))]
+        tokens: u32,
+    },
+    /// Print drawers in AAAK, the short notation that models read; the drawers stay as they are
+    Compress {
+        /// Only drawers of this wing
+        #[arg(long, value_name = "NAME")]
+        wing: Option<String>,
+        /// Only drawers of this room
+        #[arg(long, value_name = "NAME")]
+        room: Option<String>,
+        /// How many at most, the last filed first
+        #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+        limit: u32,
+    },
+}
+
+#[derive(Args)]
+pub struct Mine {
+    /// The folder; of conversations, one file is taken, too
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
+    pub folder: PathBuf,
+    /// The wing [default: what `.loci-palace.toml` says, else the name of the folder]
+    #[arg(long, value_name = "NAME")]
+    pub wing: Option<String>,
+    /// What is in it: a project, or transcripts of Claude Code, Codex, Gemini CLI, Claude.ai, ChatGPT, Slack, or plain ones
+    #[arg(long, value_name = "MODE", default_value = "projects", value_parser = ["projects", "convos"])]
+    pub mode: String,
+    /// Count what would be done, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Read files again that have not changed, as after a change of `.loci-palace.toml`
+    #[arg(long)]
+    pub reread: bool,
+    /// Leave the embedding to the process that serves next
+    #[arg(long)]
+    pub no_wait: bool,
+}
+
+#[derive(Subcommand)]
+pub enum Hook {
+    /// Do what an event of a host asks for: the host calls this, with its JSON on stdin
+    ///
+    /// Saves what the transcript has new. At the start of a session it prints what the agent should know.
+    Run {
+        /// The host
+        #[arg(long, value_name = "HOST", value_parser = PossibleValuesParser::new(HOSTS))]
+        host: String,
+        /// The event
+        #[arg(long, value_name = "EVENT", value_parser = ["session-start", "stop", "pre-compact"])]
+        event: String,
+    },
+    /// Add loci's hooks to the settings of a host, after a backup; twice is once
+    Install(HookSettings),
+    /// Take loci's hooks out of the settings of a host, after a backup
+    Uninstall(HookSettings),
+}
+
+/// The hosts whose hooks loci knows.
+const HOSTS: [&str; 2] = ["claude-code", "codex"];
+
+#[derive(Args)]
+pub struct HookSettings {
+    /// The host
+    #[arg(long, value_name = "HOST", value_parser = PossibleValuesParser::new(HOSTS))]
+    pub host: String,
+    /// Its file of hooks [default: the host's own: ~/.claude/settings.json, ~/.codex/hooks.json]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
 pub enum Vault {
     /// Say where the notes are, how many there are, and how their index stands
     Status,
@@ -302,6 +418,15 @@ pub enum Bench {
         /// How many notes
         #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
         notes: u32,
+    },
+    /// Measure the tools of a palace of many drawers, and mining a project
+    Palace {
+        /// Work in this folder, on the disk to be measured [default: a temporary one]
+        #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// How many drawers
+        #[arg(long, value_name = "NUMBER", default_value_t = 50_000)]
+        drawers: u32,
     },
     /// Measure many clients of many users over HTTP, and what a user's health and wipe cost
     Clients {

@@ -11,7 +11,9 @@ mod cli;
 mod commands;
 mod damage;
 mod exit;
+mod mining;
 mod output;
+mod progress;
 mod secret;
 mod settings;
 mod settings_file;
@@ -69,6 +71,8 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::Forget { id } => commands::forget::run(settings, id, output),
         Command::Stats => commands::stats::run(settings, output),
         Command::Bootstrap { project } => commands::bootstrap::run(settings, project.as_deref(), output),
+        Command::Palace(command) => commands::palace::run(settings, command, output),
+        Command::Hook(command) => commands::hook::run(settings, command, output),
         Command::Vault(command) => commands::vault::run(settings, command, output),
         Command::Token(command) => commands::token::run(settings, command, output),
         Command::Config => commands::config::run(settings, output),

@@ -136,6 +136,7 @@ pub struct Found {
 }
 
 /// A setting with the value that holds, for `loci config`.
+#[derive(Clone)]
 pub struct Row {
     /// Which.
     pub setting: &'static Setting,
@@ -199,6 +200,7 @@ pub struct LanguageModel {
 }
 
 /// What holds for this call.
+#[derive(Clone)]
 pub struct Settings {
     /// The configuration file that was read, or would be if it were there.
     pub config_file: Found,
@@ -246,6 +248,16 @@ pub type Flags = BTreeMap<&'static str, String>;
 pub type Variables = BTreeMap<String, String>;
 
 impl Settings {
+    /// Where data and configuration are, if somebody said so, with the flag of each that says so again.
+    pub fn named_folders(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let is_named =
+            |flag: &str| self.rows.iter().any(|row| row.setting.flag == Some(flag) && row.origin != Origin::Default);
+        let data = DATA.flag.filter(|flag| is_named(flag)).map(|flag| (flag, self.data.as_path()));
+        let config =
+            (self.config_file.origin != Origin::Default).then_some((CONFIG_FLAG, Path::new(&self.config_file.text)));
+        data.into_iter().chain(config)
+    }
+
     /// Settles every setting. An empty variable counts as none.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use loci_dialects::{Context, Dialect, Reply};
 use loci_embed::{CachedEmbedder, LocalModel, NoModel};
 use loci_engine::{Engine, Policy, Reconciled, Weights};
 use loci_http::{ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions};
+use loci_mine::GitTree;
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use loci_tokens::BpeTokens;
 use loci_vault::{VaultFolder, is_watched};
@@ -141,6 +142,7 @@ impl Parts {
             .with_policy(policy)
             .with_weights(weights)
             .with_notes(Arc::new(notes), loci_dialects::vault::DIALECT.name)
+            .with_source_tree(Arc::new(GitTree))
             .with_token_counter(Arc::new(BpeTokens))
             .with_phases(settings.phases.clone());
         if let Some(model) = &settings.language_model {

@@ -3,13 +3,13 @@
 use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Error, Result, Scope};
 use loci_engine::{PageRequest, check};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{await_notes, both, fault};
 use super::record::Found;
-use crate::wire::{Count, explained, rounded};
+use crate::wire::{Count, explained, rounded, string_or_null};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `top_k`.
@@ -43,11 +43,6 @@ pub struct Output {
     /// Where the next page begins; null if there is none.
     #[schemars(schema_with = "string_or_null")]
     next_cursor: Option<String>,
-}
-
-fn string_or_null(_: &mut SchemaGenerator) -> Schema {
-    // Both are named on their own, since a list of types loses its null.
-    json_schema!({"anyOf": [{"type": "string"}, {"type": "null"}]})
 }
 
 impl TypedTool for MemorySearch {

@@ -36,6 +36,7 @@
 //!
 //! At the top, too, `embedder: failing` has a model that never answers, `search: vector` or `words`
 //! another way to search, `web: answering` or `failing` a web search, and `notes: none` no folder of notes.
+//! `$project` is the path of a folder beside that of the notes, whose files are named `../project/a.rs`.
 //! Arguments may hold
 //! `{$repeat: a, times: 1048577}` for a long string, the same with an array for a long array, and
 //! `$name` or `${name}` for what an earlier step bound.
@@ -50,6 +51,7 @@ use loci_core::{
 };
 use loci_dialects::{Context, Dialect, Reply, dialect, vault};
 use loci_engine::{Engine, Reconciled, SearchMode};
+use loci_mine::GitTree;
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -262,7 +264,10 @@ pub fn run(path: &Path, dialect_name: &str, store: Arc<dyn Store>) -> Result<(),
     if case.notes == NotesChoice::Folder {
         engine = engine.with_notes(folder.notes(), vault::DIALECT.name);
     }
-    let mut world = World { engine, clock, folder, bindings: Bindings::default(), callers: case.callers };
+    engine = engine.with_source_tree(Arc::new(GitTree));
+    let mut bindings = Bindings::default();
+    bindings.bind("project", json!(folder.project()));
+    let mut world = World { engine, clock, folder, bindings, callers: case.callers };
     for (index, step) in case.steps.iter().enumerate() {
         run_step(&mut world, dialect_name, step).map_err(|problem| format!("step {}: {problem}", index + 1))?;
     }
@@ -345,7 +350,7 @@ fn ask(world: &mut World, dialect: &Dialect, step: &Step, caller: &Caller) -> Re
                 return Err(format!("expected {}, got {}: {}", failure.code, error.code, error.message));
             }
             if let Some(expected) = &step.gives {
-                world.bindings.check(expected, &dialect.failure(&error).structured, "gives")?;
+                world.bindings.check(expected, &dialect.failure(tool, &error).structured, "gives")?;
             }
             if let Some(expected) = &failure.text {
                 let expected = world.bindings.fill_text(expected)?;

@@ -71,6 +71,12 @@ impl Folder {
         Arc::new(VaultFolder::new(self.root(), self.place.path().join("lock"), self.clock.clone()))
     }
 
+    /// The path of the project beside the notes, which is there once a file is in it.
+    pub fn project(&self) -> String {
+        let place = self.place.path().canonicalize().unwrap();
+        place.join("project").to_str().unwrap().to_owned()
+    }
+
     fn root(&self) -> PathBuf {
         self.place.path().join("notes")
     }

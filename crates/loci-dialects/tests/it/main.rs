@@ -7,3 +7,4 @@ mod cases;
 mod folder;
 mod matching;
 mod schemas;
+mod wake_up;

@@ -15,6 +15,11 @@ const NEAR: f64 = 0.005;
 pub struct Bindings(HashMap<String, Value>);
 
 impl Bindings {
+    /// Gives a value a name before the first step.
+    pub fn bind(&mut self, name: &str, value: Value) {
+        self.0.insert(name.to_owned(), value);
+    }
+
     /// Compares a value with what is expected; `place` names the value in the error.
     pub fn check(&mut self, expected: &Value, found: &Value, place: &str) -> Result<(), String> {
         match (expected, found) {

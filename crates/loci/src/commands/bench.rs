@@ -10,6 +10,7 @@ mod laboratory;
 mod locomo;
 mod needles;
 mod notes;
+mod palace;
 mod speed;
 
 use crate::cli::Bench;
@@ -21,6 +22,7 @@ pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), F
     match command {
         Bench::Speed { folder, memories } => speed::run(folder.as_deref(), *memories as usize, output),
         Bench::Notes { folder, notes } => notes::run(folder.as_deref(), *notes as usize, output),
+        Bench::Palace { folder, drawers } => palace::run(folder.as_deref(), *drawers as usize, output),
         Bench::Clients { folder, memories, calls } => {
             clients::run(folder.as_deref(), *memories as usize, *calls as usize, output)
         }

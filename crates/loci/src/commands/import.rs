@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -90,14 +91,22 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
     importer.store()?;
     let Imported { stored, present } = importer.imported;
     show_progress(&format!("stored {stored}"), true);
-    let pending = parts.engine.pending_embeddings()?;
-    if pending > 0 && !arguments.no_wait && settings.search != SearchMode::Words {
-        embed(&parts.engine, pending);
-    }
-    let pending = parts.engine.pending_embeddings()?;
+    let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     let value = json!({"stored": stored, "present": present, "pending_embeddings": pending});
     let text = format!("stored {stored}, already there {present}, waiting for the model {pending}\n");
     Ok(output.either(&value, text)?)
+}
+
+/// Has the model read what waits for it, if `waits`; how many memories wait after that.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn embed_pending(parts: &Parts, settings: &Settings, waits: bool) -> Result<u64, Failure> {
+    let pending = parts.engine.pending_embeddings()?;
+    if pending > 0 && waits && settings.search != SearchMode::Words {
+        embed(&parts.engine, pending);
+    }
+    Ok(parts.engine.pending_embeddings()?)
 }
 
 /// What is read and not stored yet.
@@ -218,18 +227,17 @@ fn first_character(input: &mut impl BufRead) -> io::Result<(Option<u8>, usize)> 
 /// Embeds what waits, the rest of earlier imports included. A model that does not answer is no failure:
 /// the memories are stored.
 fn embed(engine: &Engine, pending: u64) {
-    let mut embedded = 0;
+    let progress = Progress::new("embedded");
+    progress.begin(pending);
     loop {
-        let round = engine.embed_pending();
-        embedded += *round.as_ref().unwrap_or(&0);
-        // None: nothing is left, or another process is at it.
-        let is_last = !matches!(round, Ok(1..));
-        show_progress(&format!("embedded {embedded} of {pending}"), is_last);
-        if let Err(error) = round {
-            note(format_args!("{}; whichever process serves next tries again", error.message));
-        }
-        if is_last {
-            return;
+        match engine.embed_pending() {
+            // None: nothing is left, or another process is at it.
+            Ok(0) => return,
+            Ok(embedded) => progress.advance(embedded as u64),
+            Err(error) => {
+                drop(progress);
+                return note(format_args!("{}; whichever process serves next tries again", error.message));
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ pub struct TlsFiles {
 }
 
 /// How the HTTP server is reached and whom it believes.
+#[derive(Clone)]
 pub struct Network {
     /// [`PUBLIC_URL`].
     pub public_url: Option<PublicUrl>,

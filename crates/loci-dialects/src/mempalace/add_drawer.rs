@@ -1,0 +1,149 @@
+//! `mempalace_add_drawer`: file a text, word for word.
+
+use std::collections::BTreeMap;
+
+use loci_core::{Error, Result, Scope, Visibility};
+use loci_engine::{Filed, Remember, SOURCE_FILE, check, kind_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{ALREADY_EXISTS, Faults, collection, given, pending, place_name};
+use super::drawer_id::drawer_id;
+use super::record::ADDED_BY;
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Who files, if nobody says.
+const ADDED_BY_DEFAULT: &str = "mcp";
+/// What a drawer is of which the rules know nothing better.
+const DRAWER: &str = "drawer";
+/// Kinds of what is said that are none of what is filed.
+const KINDS_OF_TALK: [&str; 3] = ["other", "question", "task"];
+
+pub struct AddDrawer;
+
+/// File a text for good, word for word: what somebody said, a decision with its reason, a piece of code, a whole
+/// conversation. Do not shorten or retell it. The same text in the same place is filed once; to see whether something
+/// like it is there in other words, ask `mempalace_check_duplicate` first. Everyone in this space may read it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The person or project that it belongs to (this and `room`: 1 to 128 characters, first and last a letter or
+    /// digit, no / or \). `global` for what belongs to none.
+    wing: String,
+    /// What it is about, such as backend, decisions or meetings.
+    room: String,
+    /// The text, kept byte for byte (at most 1 MiB). No secrets.
+    content: String,
+    /// Where it comes from: a path, a URL, a name (at most 4 KiB). With the absolute path of a file, `mempalace_sync`
+    /// removes the drawer once that file is gone or ignored.
+    source_file: Option<String>,
+    /// Who files it: mcp, if left out.
+    added_by: Option<String>,
+}
+
+/// What was filed.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Always true.
+    success: bool,
+    /// The id of the drawer.
+    drawer_id: String,
+    /// Its wing.
+    wing: String,
+    /// Its room.
+    room: String,
+    /// `already_exists` if this text was in this place before and nothing was added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+}
+
+impl TypedTool for AddDrawer {
+    const NAME: &'static str = "mempalace_add_drawer";
+    const TITLE: &'static str = "File a text";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:write";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments)
+            .name("wing")
+            .name("room")
+            .check("content", check::content)
+            .optional(SOURCE_FILE, check::reference)
+            .optional(ADDED_BY, check::name)
+            .found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let wing = place_name("wing", &arguments.wing)?;
+        let room = place_name("room", &arguments.room)?;
+        let content = arguments.content;
+        let added_by = given(arguments.added_by).unwrap_or_else(|| ADDED_BY_DEFAULT.to_owned());
+        let said = [(SOURCE_FILE, given(arguments.source_file)), (ADDED_BY, Some(added_by))];
+        let attributes: BTreeMap<String, String> =
+            said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        let request = Remember {
+            collection: collection(&wing),
+            section: Some(room.clone()),
+            attributes,
+            visibility: Visibility::Common,
+            ..Remember::new(content.as_str(), kind(&content))
+        };
+        let id_of = |n| drawer_id(&wing, &room, &content, n);
+        let (memory, reason, notice) = match context.engine.file(context.caller, &id_of, request)? {
+            Filed::New(remembered) => (remembered.memory, None, pending("filed", remembered.embedding)),
+            Filed::Before(memory) => (*memory, Some(ALREADY_EXISTS), None),
+        };
+        let output = Output { success: true, drawer_id: memory.id.to_string(), wing, room, reason };
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+    }
+}
+
+/// What a text is.
+fn kind(content: &str) -> &'static str {
+    let kind = kind_of(content);
+    if KINDS_OF_TALK.contains(&kind) || is_long_code(content) { DRAWER } else { kind }
+}
+
+/// Whether a text is code for the most part: its comments and strings would be taken for what somebody says.
+fn is_long_code(content: &str) -> bool {
+    const LINES_JUDGED: usize = 200;
+    const LINES_MIN: usize = 8;
+    let (mut lines, mut code, mut is_fenced) = (0, 0, false);
+    for line in content.lines().filter(|line| !line.trim().is_empty()).take(LINES_JUDGED) {
+        let is_fence = line.trim_start().starts_with("```");
+        is_fenced ^= is_fence;
+        lines += 1;
+        let is_indented = line.starts_with("    ") || line.starts_with('\t');
+        let has_end = line.trim_end().ends_with(['{', '}', ';', '(', ')', '[', ']']);
+        code += usize::from(is_fence || is_fenced || is_indented || has_end);
+    }
+    lines >= LINES_MIN && code * 2 > lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_filed_is_what_it_says_or_a_drawer() {
+        let code = "fn main() {\n    // We decided to use Rust.\n    let a = 1;\n}\n".repeat(3);
+        let fenced = format!("We decided to use this:\n```python\n{}```\n", "x = decide()\ny\n".repeat(8));
+        let rows = [
+            ("We decided to use PostgreSQL for the new service.", "decision"),
+            ("I prefer tea to coffee.", "preference"),
+            ("What colour is the crane?", DRAWER),
+            ("lorem", DRAWER),
+            (&code, DRAWER),
+            (&fenced, DRAWER),
+        ];
+        for (content, expected) in rows {
+            assert_eq!(kind(content), expected, "{content:?}");
+        }
+        assert!(!is_long_code("a();\nb();\n"), "two lines are not long");
+        assert!(!is_long_code(&"- one thing,\n- another one.\n".repeat(9)), "a list is no code");
+    }
+}

@@ -1,0 +1,192 @@
+//! Names of wings, rooms and agents, and what is wrong with arguments.
+
+use loci_core::{CollectionFilter, Error, MemoryId, Result};
+use loci_engine::{Embedding, check};
+use serde_json::Value;
+use unicode_normalization::char::is_combining_mark;
+
+use super::times::period;
+
+/// The wing of what is in no collection.
+pub const GLOBAL_WING: &str = "global";
+/// Characters of a name.
+const NAME_CHARACTERS_MAX: usize = 128;
+/// Why nothing was added.
+pub const ALREADY_EXISTS: &str = "already_exists";
+
+/// A wing, a room or another name that is written, without blanks around it: 1 to 128 characters, the first and the
+/// last a letter or digit of any script, no `/`, `\`, `..` or control character.
+///
+/// # Errors
+/// `invalid_argument`, naming the argument.
+pub fn place_name(argument: &str, name: &str) -> Result<String> {
+    self::name(argument, name).map(|()| name.trim().to_owned())
+}
+
+/// The same as a rule. Blanks around the name do not count.
+///
+/// # Errors
+/// `invalid_argument`, naming the argument.
+pub fn name(argument: &str, name: &str) -> Result<()> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Error::invalid(argument, "must not be blank; give a name"));
+    }
+    if name.chars().count() > NAME_CHARACTERS_MAX {
+        return Err(Error::invalid(argument, format!("must have at most {NAME_CHARACTERS_MAX} characters")));
+    }
+    if name.contains(['/', '\\']) || name.contains("..") || name.chars().any(char::is_control) {
+        return Err(Error::invalid(argument, "must not hold `/`, `\\`, `..` or control characters"));
+    }
+    // What is written after a letter to change its sound belongs to it.
+    let last = name.trim_end_matches(is_combining_mark);
+    if !name.starts_with(char::is_alphanumeric) || !last.ends_with(char::is_alphanumeric) {
+        return Err(Error::invalid(argument, "must begin and end with a letter or a digit"));
+    }
+    Ok(())
+}
+
+/// The collection that a wing is.
+pub fn collection(wing: impl AsRef<str>) -> Option<String> {
+    let wing = wing.as_ref().trim();
+    (wing != GLOBAL_WING).then(|| wing.to_owned())
+}
+
+/// The wing that a collection is.
+pub fn wing(collection: Option<String>) -> String {
+    collection.unwrap_or_else(|| GLOBAL_WING.to_owned())
+}
+
+/// This wing alone.
+pub fn wing_filter(wing: &str) -> CollectionFilter {
+    collection(wing).map_or(CollectionFilter::Global, CollectionFilter::Only)
+}
+
+/// This wing alone, or every one, if none is given.
+pub fn collections(wing: Option<&str>) -> CollectionFilter {
+    wing.map_or(CollectionFilter::Any, wing_filter)
+}
+
+/// An argument without blanks around it; one that is blank says nothing.
+pub fn given(argument: Option<String>) -> Option<String> {
+    argument.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// Says of a write that search by meaning does not find it yet.
+pub fn pending(done: &str, embedding: Embedding) -> Option<String> {
+    match embedding {
+        Embedding::Done => None,
+        Embedding::Pending(reason) => Some(format!("{done} and found by its words, not yet by its meaning: {reason}")),
+    }
+}
+
+/// Collects what is wrong with arguments. Those of a wrong type, or missing, are the schema's business.
+pub struct Faults<'a> {
+    arguments: &'a Value,
+    found: Vec<Error>,
+}
+
+impl<'a> Faults<'a> {
+    /// Nothing is wrong yet with these arguments.
+    pub fn of(arguments: &'a Value) -> Self {
+        Faults { arguments, found: Vec::new() }
+    }
+
+    /// Holds an argument against a rule, which gets its name and its text.
+    pub fn check(mut self, name: &str, rule: impl Fn(&str, &str) -> Result<()>) -> Self {
+        if let Some(text) = self.arguments.get(name).and_then(Value::as_str) {
+            self.found.extend(rule(name, text).err());
+        }
+        self
+    }
+
+    /// The same for one that may be blank.
+    pub fn optional(self, name: &str, rule: impl Fn(&str, &str) -> Result<()>) -> Self {
+        self.check(name, |name, text| if text.trim().is_empty() { Ok(()) } else { rule(name, text) })
+    }
+
+    /// A name that is written.
+    pub fn name(self, name: &str) -> Self {
+        self.check(name, self::name)
+    }
+
+    /// A name that is written, if it is not blank.
+    pub fn optional_name(self, name: &str) -> Self {
+        self.optional(name, self::name)
+    }
+
+    /// A name that something goes by: what other tools filed may have one that could not be written here.
+    pub fn shown(self, name: &str) -> Self {
+        self.check(name, check::name)
+    }
+
+    /// The same, or blank for any.
+    pub fn filter(self, name: &str) -> Self {
+        self.optional(name, check::name)
+    }
+
+    /// A time of the knowledge graph.
+    pub fn time(self, name: &str) -> Self {
+        self.check(name, |name, text| period(name, Some(text)).map(drop))
+    }
+
+    /// The id of a drawer.
+    pub fn id(self, name: &str) -> Self {
+        self.check(name, |name, id| MemoryId::parse(name, id).map(drop))
+    }
+
+    /// The id of a drawer, or blank for none.
+    pub fn drawer(self, name: &str) -> Self {
+        self.optional(name, |name, id| MemoryId::parse(name, id).map(drop))
+    }
+
+    /// All that is wrong.
+    pub fn found(self) -> Vec<Error> {
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_any_script_are_taken_without_the_blanks_around_them() {
+        let longest = "\u{e9}".repeat(NAME_CHARACTERS_MAX);
+        for text in
+            ["a", "7", "my project", "a-b_c.d", " padded\t", "e\u{301}", "日本語", "ที่", "हिन्दी", "O'Neil's", &longest]
+        {
+            assert_eq!(place_name("wing", text).unwrap(), text.trim(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_refused_with_what_is_wrong() {
+        let too_long = "a".repeat(NAME_CHARACTERS_MAX + 1);
+        let rows = [
+            ("", "`room` must not be blank; give a name"),
+            (" \t", "`room` must not be blank; give a name"),
+            (&too_long, "`room` must have at most 128 characters"),
+            ("a/b", "`room` must not hold `/`, `\\`, `..` or control characters"),
+            ("a\\b", "`room` must not hold `/`, `\\`, `..` or control characters"),
+            ("a..b", "`room` must not hold `/`, `\\`, `..` or control characters"),
+            ("a\0b", "`room` must not hold `/`, `\\`, `..` or control characters"),
+            ("a\nb", "`room` must not hold `/`, `\\`, `..` or control characters"),
+            (".a", "`room` must begin and end with a letter or a digit"),
+            ("a-", "`room` must begin and end with a letter or a digit"),
+            ("_", "`room` must begin and end with a letter or a digit"),
+            ("\u{301}a", "`room` must begin and end with a letter or a digit"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(place_name("room", text).unwrap_err().message, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn global_is_no_collection() {
+        assert_eq!((collection(" global "), wing(None)), (None, "global".to_owned()));
+        assert_eq!((collection("Global"), wing(Some("a".to_owned()))), (Some("Global".to_owned()), "a".to_owned()));
+        assert_eq!(collections(None), CollectionFilter::Any);
+        assert_eq!(collections(Some("global")), CollectionFilter::Global);
+    }
+}

@@ -1,0 +1,96 @@
+//! `mempalace_check_duplicate`: see whether something is filed already.
+
+use loci_core::{CollectionFilter, Error, Result, Scope};
+use loci_engine::{Similar, SimilarQuery, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, wing};
+use crate::wire::rounded;
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// What counts as a duplicate without `threshold`.
+const THRESHOLD_DEFAULT: f64 = 0.87;
+/// Matches at most.
+const MATCHES_MAX: usize = 5;
+/// Digits of a similarity after the point.
+const DIGITS: i32 = 4;
+/// What rounding to them adds at most.
+const ROUNDING: f64 = 0.000_1;
+
+pub struct CheckDuplicate;
+
+/// See whether a text is filed already, in these words or in others, before you file it. Nothing is stored.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The text that you mean to file (at most 1 MiB).
+    content: String,
+    /// How similar a drawer must be to count, 0 to 1: 0.87 if left out, 1 for the same text.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    threshold: Option<f64>,
+}
+
+/// What is there.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Whether anything is similar enough.
+    is_duplicate: bool,
+    /// What is, nearest first: five drawers at most.
+    matches: Vec<Match>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Match {
+    /// The id of the drawer.
+    id: String,
+    /// Its wing.
+    wing: String,
+    /// Its room.
+    room: String,
+    /// How similar it is, 0 to 1: of a long text, how much of it is there and how near, on the average.
+    similarity: f64,
+    /// Its text.
+    content: String,
+}
+
+impl From<Similar> for Match {
+    fn from(Similar { memory, cosine }: Similar) -> Self {
+        Match {
+            id: memory.id.to_string(),
+            wing: wing(memory.place.collection),
+            room: memory.place.section,
+            similarity: rounded(f64::from(cosine).clamp(0.0, 1.0), DIGITS),
+            content: memory.content,
+        }
+    }
+}
+
+impl TypedTool for CheckDuplicate {
+    const NAME: &'static str = "mempalace_check_duplicate";
+    const TITLE: &'static str = "Check for duplicates";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "search";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).check("content", check::content).found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let threshold = arguments.threshold.unwrap_or(THRESHOLD_DEFAULT);
+        let query = SimilarQuery {
+            collections: CollectionFilter::Any,
+            limit: MATCHES_MAX,
+            cosine_min: (threshold - ROUNDING) as f32,
+        };
+        let resembling = context.engine.resembling(context.caller, &arguments.content, &query)?;
+        let mut matches: Vec<Match> = resembling.similar.into_iter().map(Match::from).collect();
+        matches.retain(|found| found.similarity >= threshold);
+        let output = Output { is_duplicate: !matches.is_empty(), matches };
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(resembling.degraded))
+    }
+}

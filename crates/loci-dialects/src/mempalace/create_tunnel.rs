@@ -1,0 +1,127 @@
+//! `mempalace_create_tunnel`: tie two rooms of different wings, or of one.
+
+use loci_core::{Error, ErrorCode, MemoryId, Result, Scope, TunnelEnd};
+use loci_engine::check;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, collection, given, wing};
+use super::graph::End;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct CreateTunnel;
+
+/// Tie two places of the palace that belong together, such as an interface in one project and what uses it in another.
+/// Drawers must lie in both. Two places have one tunnel, whichever is named first: tying them again replaces the label
+/// and the drawers that are given.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The wing of one place.
+    source_wing: String,
+    /// The room there.
+    source_room: String,
+    /// The wing of the other place.
+    target_wing: String,
+    /// The room there.
+    target_room: String,
+    /// What ties them, in a few words (at most 4 KiB).
+    label: Option<String>,
+    /// The drawer in the source room that is meant, if one is.
+    source_drawer_id: Option<String>,
+    /// The drawer in the target room that is meant, if one is.
+    target_drawer_id: Option<String>,
+}
+
+/// What was made.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Always true.
+    success: bool,
+    /// The id of the tunnel.
+    tunnel_id: String,
+    /// One end.
+    source: End,
+    /// The other one.
+    target: End,
+    /// What ties them; empty if nobody said.
+    label: String,
+}
+
+impl TypedTool for CreateTunnel {
+    const NAME: &'static str = "mempalace_create_tunnel";
+    const TITLE: &'static str = "Tie two rooms";
+    const SCOPE: Scope = Scope::Write;
+    // It may overwrite a label.
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "graph:write";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        ["source_wing", "source_room", "target_wing", "target_room"]
+            .into_iter()
+            .fold(Faults::of(arguments), Faults::name)
+            .optional("label", check::reference)
+            .drawer("source_drawer_id")
+            .drawer("target_drawer_id")
+            .found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let end = |wing: String, room: String, drawer: Option<String>| TunnelEnd {
+            collection: collection(wing),
+            section: room.trim().to_owned(),
+            memory: given(drawer).map(MemoryId::new),
+        };
+        let source = end(arguments.source_wing, arguments.source_room, arguments.source_drawer_id);
+        let target = end(arguments.target_wing, arguments.target_room, arguments.target_drawer_id);
+        let label = given(arguments.label);
+        if (&source.collection, &source.section) == (&target.collection, &target.section) {
+            return Err(Error::invalid("target_room", "is the source room; a tunnel ties two places"));
+        }
+        let tied = context.engine.tie(context.caller, source.clone(), target.clone(), label.as_deref());
+        let tunnel = tied.map_err(|error| match error.code {
+            ErrorCode::NotFound | ErrorCode::InvalidArgument => {
+                fault(context, [("source", &source), ("target", &target)]).unwrap_or(error)
+            }
+            _ => error,
+        })?;
+        let output = Output {
+            success: true,
+            tunnel_id: tunnel.id,
+            source: tunnel.source.into(),
+            target: tunnel.target.into(),
+            label: tunnel.label,
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}
+
+/// What is wrong with an end, by its argument.
+fn fault(context: Context<'_>, ends: [(&str, &TunnelEnd); 2]) -> Option<Error> {
+    let places = context.engine.places(context.caller).ok()?;
+    ends.into_iter().find_map(|(side, end)| {
+        let wing = wing(end.collection.clone());
+        let mut rooms = places.iter().filter(|place| place.collection == end.collection).peekable();
+        if rooms.peek().is_none() {
+            let problem =
+                format!("`{side}_wing`: no drawer is in the wing {wing}; mempalace_list_wings shows the wings");
+            return Some(Error::not_found(problem));
+        }
+        if rooms.all(|place| place.section != end.section) {
+            let room = &end.section;
+            let problem = format!("`{side}_room`: no drawer is in the room {room} of the wing {wing}");
+            return Some(Error::not_found(problem + "; mempalace_list_rooms shows the rooms"));
+        }
+        let (argument, id) = (format!("{side}_drawer_id"), end.memory.as_ref()?);
+        match context.engine.show(context.caller, id) {
+            Err(_) => Some(Error::not_found(format!("`{argument}`: Drawer not found: {id}"))),
+            Ok(drawer) if drawer.place.collection != end.collection || drawer.place.section != end.section => {
+                Some(Error::invalid(&argument, format!("is of a drawer elsewhere; give one in the {side} room")))
+            }
+            Ok(_) => None,
+        }
+    })
+}

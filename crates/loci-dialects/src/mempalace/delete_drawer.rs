@@ -1,0 +1,50 @@
+//! `mempalace_delete_drawer`: remove a drawer.
+
+use loci_core::{Error, MemoryId, Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::Faults;
+use super::record::in_words;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct DeleteDrawer;
+
+/// Remove a drawer or an entry of a diary for good, by its id; nothing brings it back. Of a note that is a file, the
+/// file stays, and nobody is shown it any more.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id of the drawer.
+    drawer_id: String,
+}
+
+/// What was removed.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Always true.
+    success: bool,
+    /// The id of the drawer.
+    drawer_id: String,
+}
+
+impl TypedTool for DeleteDrawer {
+    const NAME: &'static str = "mempalace_delete_drawer";
+    const TITLE: &'static str = "Delete a drawer";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:delete";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).id("drawer_id").found()
+    }
+
+    fn run(context: Context<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {
+        let id = MemoryId::parse("drawer_id", &drawer_id)?;
+        context.engine.forget(context.caller, &id).map_err(in_words(&drawer_id))?;
+        Ok(Reply::json(crate::tool::to_value(&Output { success: true, drawer_id })?))
+    }
+}

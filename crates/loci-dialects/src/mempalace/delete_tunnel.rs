@@ -1,0 +1,52 @@
+//! `mempalace_delete_tunnel`: remove a tunnel.
+
+use loci_core::{Error, ErrorCode, Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::Faults;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct DeleteTunnel;
+
+/// Remove a tunnel for good, by its id. The places that it tied stay as they are.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id, as `mempalace_create_tunnel` or `mempalace_list_tunnels` gave it.
+    tunnel_id: String,
+}
+
+/// What was removed.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Always true.
+    success: bool,
+    /// The id of the tunnel.
+    tunnel_id: String,
+}
+
+impl TypedTool for DeleteTunnel {
+    const NAME: &'static str = "mempalace_delete_tunnel";
+    const TITLE: &'static str = "Remove a tunnel";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "graph:delete";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).id("tunnel_id").found()
+    }
+
+    fn run(context: Context<'_>, Arguments { tunnel_id }: Arguments) -> Result<Reply> {
+        context.engine.untie(context.caller, &tunnel_id).map_err(|error| match error.code {
+            ErrorCode::NotFound => {
+                Error::not_found(format!("Tunnel not found: {tunnel_id}; mempalace_list_tunnels shows the ids"))
+            }
+            _ => error,
+        })?;
+        Ok(Reply::json(crate::tool::to_value(&Output { success: true, tunnel_id })?))
+    }
+}

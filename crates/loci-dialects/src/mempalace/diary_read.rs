@@ -1,0 +1,104 @@
+//! `mempalace_diary_read`: read an agent's diary.
+
+use loci_core::{CollectionFilter, Error, FilingOrder, Memory, Result, Scope, Tier};
+use loci_engine::Browse;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::Faults;
+use super::diary_write::{DIARY, TOPIC, wing_of};
+use super::times::date;
+use crate::wire::{Count, offset8601};
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Entries without `last_n`.
+const LAST_N_DEFAULT: usize = 10;
+/// Entries at most.
+const LAST_N_MAX: usize = 100;
+
+pub struct DiaryRead;
+
+/// Read the latest entries of your diary, newest first, each whole. Do it when a session begins.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Your name, as you gave it on writing.
+    agent_name: String,
+    /// How many entries at most: 10 if left out, 100 at most.
+    last_n: Option<Count>,
+}
+
+/// The latest entries.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Your name.
+    agent: String,
+    /// The entries, newest first.
+    entries: Vec<Entry>,
+    /// How many there are in all.
+    total: u64,
+    /// How many are shown.
+    showing: usize,
+    /// What to know besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Entry {
+    /// The day on which it was written (YYYY-MM-DD).
+    date: String,
+    /// When it was written.
+    timestamp: String,
+    /// What it is about; empty if nobody said.
+    topic: String,
+    /// The text.
+    content: String,
+    /// Its id.
+    #[serde(rename = "entry_id")]
+    id: String,
+}
+
+impl From<Memory> for Entry {
+    fn from(mut memory: Memory) -> Self {
+        Entry {
+            date: date(memory.created_at),
+            timestamp: offset8601(memory.created_at),
+            topic: memory.attributes.remove(TOPIC).unwrap_or_default(),
+            content: memory.content,
+            id: memory.id.to_string(),
+        }
+    }
+}
+
+impl TypedTool for DiaryRead {
+    const NAME: &'static str = "mempalace_diary_read";
+    const TITLE: &'static str = "Read the diary";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:read";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).name("agent_name").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let agent = arguments.agent_name.trim().to_owned();
+        let request = Browse {
+            collections: CollectionFilter::Only(wing_of(&agent)),
+            sections: vec![DIARY.to_owned()],
+            tiers: vec![Tier::Apart],
+            order: FilingOrder::LastFirst,
+            offset: 0,
+            limit: arguments.last_n.map_or(LAST_N_DEFAULT, |count| count.0).min(LAST_N_MAX),
+        };
+        let browsed = context.engine.browse(context.caller, request)?;
+        let entries: Vec<Entry> = browsed.memories.into_iter().map(Entry::from).collect();
+        let message = entries.is_empty().then_some("There are no entries yet; mempalace_diary_write adds one.");
+        let output = Output { agent, showing: entries.len(), entries, total: browsed.total, message };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}

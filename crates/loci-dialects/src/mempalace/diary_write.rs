@@ -1,0 +1,92 @@
+//! `mempalace_diary_write`: write in an agent's diary.
+
+use loci_core::{Error, Result, Scope, Tier, Visibility};
+use loci_engine::{Remember, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, given, pending};
+use crate::wire::offset8601;
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// The room of every diary, and the kind of what is in it.
+pub const DIARY: &str = "diary";
+/// The attribute that says what an entry is about.
+pub const TOPIC: &str = "topic";
+/// The topic of an entry whose writer names none.
+const TOPIC_DEFAULT: &str = "general";
+/// The attribute that says who wrote.
+const AGENT: &str = "agent";
+
+pub struct DiaryWrite;
+
+/// Write in your diary what a later session of yours should know: what you did, learned and felt unsure about. Each
+/// agent has a wing of its own for it; other searches do not show it. AAAK (`mempalace_get_aaak_spec`) keeps it short.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Your name, the same each time (1 to 128 characters; case makes no difference).
+    agent_name: String,
+    /// The entry, kept exactly as given (at most 1 MiB). No secrets.
+    entry: String,
+    /// What it is about, in a word or two: general, if left out.
+    topic: Option<String>,
+}
+
+/// What was written.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Always true.
+    success: bool,
+    /// The id of the entry.
+    entry_id: String,
+    /// Your name.
+    agent: String,
+    /// What it is about.
+    topic: String,
+    /// When it was written.
+    timestamp: String,
+}
+
+/// The wing of an agent's diary.
+pub fn wing_of(agent: &str) -> String {
+    let name = agent.trim().to_lowercase();
+    format!("wing_{}", name.replace(char::is_whitespace, "_"))
+}
+
+impl TypedTool for DiaryWrite {
+    const NAME: &'static str = "mempalace_diary_write";
+    const TITLE: &'static str = "Write in the diary";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const OPERATION: &'static str = "memory:write";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).name("agent_name").check("entry", check::content).optional_name("topic").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let agent = arguments.agent_name.trim().to_owned();
+        let topic = given(arguments.topic).unwrap_or_else(|| TOPIC_DEFAULT.to_owned());
+        let said = [(AGENT, agent.clone()), (TOPIC, topic.clone())];
+        let request = Remember {
+            collection: Some(wing_of(&agent)),
+            tier: Tier::Apart,
+            visibility: Visibility::Common,
+            attributes: said.map(|(name, value)| (name.to_owned(), value)).into(),
+            ..Remember::new(arguments.entry, DIARY)
+        };
+        let remembered = context.engine.remember(context.caller, request)?;
+        let output = Output {
+            success: true,
+            entry_id: remembered.memory.id.to_string(),
+            agent,
+            topic,
+            timestamp: offset8601(remembered.memory.created_at),
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(pending("written", remembered.embedding)))
+    }
+}

@@ -1,0 +1,65 @@
+//! `mempalace_find_tunnels`: rooms that bridge wings.
+
+use loci_core::{Error, Result, Scope};
+use loci_engine::Bridge;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, collection, given};
+use super::graph::Node;
+use super::times::date;
+use crate::wire::string_or_null;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct FindTunnels;
+
+/// Find the rooms that bridge two wings: those that stand in both, and those that a tunnel leads from or to. With one
+/// wing, what bridges it and any other; with none, every bridge. Fullest first, at most 50.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// One wing.
+    wing_a: Option<String>,
+    /// The other one.
+    wing_b: Option<String>,
+}
+
+/// A room that bridges wings.
+#[derive(Serialize, JsonSchema)]
+pub struct Found {
+    /// The room.
+    #[serde(flatten)]
+    room: Node,
+    /// The day on which the newest drawer in it was filed (YYYY-MM-DD); null if none is left.
+    #[schemars(schema_with = "string_or_null")]
+    recent: Option<String>,
+}
+
+impl From<Bridge> for Found {
+    fn from(bridge: Bridge) -> Self {
+        Found { room: bridge.room.into(), recent: bridge.newest.map(date) }
+    }
+}
+
+impl TypedTool for FindTunnels {
+    const NAME: &'static str = "mempalace_find_tunnels";
+    const TITLE: &'static str = "Find bridging rooms";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "graph:read";
+    type Arguments = Arguments;
+    type Output = Vec<Found>;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).filter("wing_a").filter("wing_b").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let between = [arguments.wing_a, arguments.wing_b].map(|wing| given(wing).map(collection));
+        let between = between.each_ref().map(|wing| wing.as_ref().map(Option::as_deref));
+        let bridges = context.engine.bridges(context.caller, between)?;
+        let found: Vec<Found> = bridges.into_iter().map(Found::from).collect();
+        Ok(Reply::json(crate::tool::to_value(&found)?))
+    }
+}

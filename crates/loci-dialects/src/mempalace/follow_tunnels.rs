@@ -1,0 +1,105 @@
+//! `mempalace_follow_tunnels`: see what a room is tied to in other wings.
+
+use loci_core::{Error, Result, Scope, TunnelEnd};
+use loci_engine::Followed;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, collection, wing};
+use super::graph::not_found_in;
+use super::record::preview;
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Drawers of each place that are shown.
+const PREVIEWS_MAX: usize = 3;
+
+pub struct FollowTunnels;
+
+/// See what a room is tied to: through tunnels that somebody made, and through the same name in other wings. Each
+/// place comes with the beginnings of a few drawers: the one that the tunnel names, then the latest.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The wing to start from.
+    wing: String,
+    /// The room there.
+    room: String,
+}
+
+/// A place that is tied to the room.
+#[derive(Serialize, JsonSchema)]
+pub struct Place {
+    /// The wing.
+    wing: String,
+    /// The room there.
+    room: String,
+    /// What ties the two; empty if nobody said.
+    label: String,
+    /// `explicit` if somebody made a tunnel, `passive` if the two share their name alone.
+    kind: &'static str,
+    /// The id of the tunnel, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tunnel_id: Option<String>,
+    /// `outgoing` if the tunnel was made from here, `incoming` if it was made from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    direction: Option<&'static str>,
+    /// How many drawers are there.
+    count: u64,
+    /// A few of them.
+    previews: Vec<Preview>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Preview {
+    /// The id of the drawer.
+    drawer_id: String,
+    /// Its first 200 characters.
+    preview: String,
+}
+
+impl Place {
+    /// What was followed from the room of a wing.
+    fn of(followed: Followed, collection: Option<&str>, section: &str) -> Self {
+        let memories = followed.memories.into_iter();
+        let is_source = |end: &TunnelEnd| end.collection.as_deref() == collection && end.section == section;
+        Place {
+            wing: wing(followed.end.collection),
+            room: followed.end.section,
+            kind: if followed.tunnel.is_some() { "explicit" } else { "passive" },
+            direction: followed
+                .tunnel
+                .as_ref()
+                .map(|tunnel| if is_source(&tunnel.source) { "outgoing" } else { "incoming" }),
+            previews: memories
+                .map(|memory| Preview { preview: preview(&memory.content), drawer_id: memory.id.to_string() })
+                .collect(),
+            count: followed.total,
+            label: followed.tunnel.as_ref().map_or_else(String::new, |tunnel| tunnel.label.clone()),
+            tunnel_id: followed.tunnel.map(|tunnel| tunnel.id),
+        }
+    }
+}
+
+impl TypedTool for FollowTunnels {
+    const NAME: &'static str = "mempalace_follow_tunnels";
+    const TITLE: &'static str = "Follow tunnels";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "graph:read";
+    type Arguments = Arguments;
+    type Output = Vec<Place>;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).shown("wing").shown("room").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let (collection, section) = (collection(arguments.wing), arguments.room.trim());
+        let followed = context.engine.follow(context.caller, collection.as_deref(), section, PREVIEWS_MAX);
+        let followed = followed.map_err(not_found_in("room"))?;
+        let places: Vec<Place> =
+            followed.into_iter().map(|followed| Place::of(followed, collection.as_deref(), section)).collect();
+        Ok(Reply::json(crate::tool::to_value(&places)?))
+    }
+}

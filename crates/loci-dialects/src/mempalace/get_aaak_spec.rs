@@ -1,0 +1,36 @@
+//! `mempalace_get_aaak_spec`: how the shorthand is written.
+
+use loci_core::{Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::aaak::SPECIFICATION;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct GetAaakSpec;
+
+/// Read how AAAK is written, the shorthand for diaries and summaries. It never replaces the text of a drawer.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// The specification.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The grammar, with an example.
+    aaak_spec: &'static str,
+}
+
+impl TypedTool for GetAaakSpec {
+    const NAME: &'static str = "mempalace_get_aaak_spec";
+    const TITLE: &'static str = "The shorthand AAAK";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "help";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(_: Context<'_>, _: Arguments) -> Result<Reply> {
+        Ok(Reply::json(crate::tool::to_value(&Output { aaak_spec: SPECIFICATION })?))
+    }
+}

@@ -1,0 +1,116 @@
+//! `mempalace_get_drawer`: one drawer, whole.
+
+use loci_core::{Error, Memory, MemoryId, Result, Scope};
+use loci_engine::passage_count;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, wing};
+use super::diary_write::TOPIC;
+use super::record::{ADDED_BY, LINES, in_words, source_name};
+use crate::wire::offset8601;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct GetDrawer;
+
+/// Read one drawer whole, word for word, with what is known about it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id of the drawer.
+    drawer_id: String,
+}
+
+/// A drawer.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Its id.
+    drawer_id: String,
+    /// The text.
+    content: String,
+    /// Its wing.
+    wing: String,
+    /// Its room.
+    room: String,
+    /// What else is known.
+    metadata: Metadata,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Metadata {
+    /// The name of the file that it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_file: Option<String>,
+    /// The lines of that file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<String>,
+    /// Who filed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    added_by: Option<String>,
+    /// When it was first stored.
+    created_at: String,
+    /// The same.
+    filed_at: String,
+    /// When its text last changed.
+    updated_at: String,
+    /// What it is: drawer, fact, preference, decision, event, diary, and other words for what other tools filed.
+    kind: String,
+    /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// Of an entry of a diary, what it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topic: Option<String>,
+    /// Its labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    /// Into how many passages searches divide it.
+    chunks: usize,
+}
+
+impl From<Memory> for Output {
+    fn from(mut memory: Memory) -> Self {
+        let source_file = source_name(&memory);
+        let mut attribute = |name| memory.attributes.remove(name);
+        Output {
+            metadata: Metadata {
+                source_file,
+                lines: attribute(LINES),
+                added_by: attribute(ADDED_BY),
+                topic: attribute(TOPIC),
+                created_at: offset8601(memory.created_at),
+                filed_at: offset8601(memory.created_at),
+                updated_at: offset8601(memory.updated_at),
+                kind: memory.kind,
+                title: memory.title,
+                tags: memory.tags,
+                chunks: passage_count(&memory.content),
+            },
+            drawer_id: memory.id.to_string(),
+            content: memory.content,
+            wing: wing(memory.place.collection),
+            room: memory.place.section,
+        }
+    }
+}
+
+impl TypedTool for GetDrawer {
+    const NAME: &'static str = "mempalace_get_drawer";
+    const TITLE: &'static str = "Read a drawer";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:read";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).id("drawer_id").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let id = MemoryId::parse("drawer_id", &arguments.drawer_id)?;
+        let memory = context.engine.show(context.caller, &id).map_err(in_words(&arguments.drawer_id))?;
+        Ok(Reply::json(crate::tool::to_value(&Output::from(memory))?))
+    }
+}

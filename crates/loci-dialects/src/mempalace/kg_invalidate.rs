@@ -1,0 +1,68 @@
+//! `mempalace_kg_invalidate`: say that a fact ended.
+
+use loci_core::{Error, Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::Faults;
+use super::fact::{entity, sentence};
+use super::times::{period, shown};
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct KgInvalidate;
+
+/// Say that a fact no longer holds. It stays, with its end: questions about the time before still find it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What the fact is about.
+    subject: String,
+    /// The relation.
+    predicate: String,
+    /// What the subject stood in that relation to.
+    object: String,
+    /// The last day (YYYY-MM-DD) or moment (RFC 3339 with offset) on which it held: today, and over at once, if left
+    /// out.
+    ended: Option<String>,
+}
+
+/// What was ended.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Always true.
+    success: bool,
+    /// The fact as a line.
+    fact: String,
+    /// When it ended.
+    ended: String,
+    /// How many facts said this and were ended.
+    closed: usize,
+}
+
+impl TypedTool for KgInvalidate {
+    const NAME: &'static str = "mempalace_kg_invalidate";
+    const TITLE: &'static str = "End a fact";
+    const SCOPE: Scope = Scope::Write;
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "graph:write";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).check("subject", entity).name("predicate").check("object", entity).time("ended").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let Arguments { subject, predicate, object, ended } = arguments;
+        let ended = period("ended", ended.as_deref())?;
+        let (facts, ended) = context.engine.end_facts(context.caller, [&subject, &predicate, &object], ended)?;
+        let output = Output {
+            success: true,
+            fact: facts.first().map(sentence).unwrap_or_default(),
+            ended: shown(ended),
+            closed: facts.len(),
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}

@@ -1,0 +1,95 @@
+//! `mempalace_kg_query`: what is known about a thing.
+
+use loci_core::{Direction, Error, Result, Scope};
+use loci_engine::name_key;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::Faults;
+use super::fact::{FactRecord, cut, entity};
+use super::times::{period, shown};
+use crate::wire::string_or_null;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct KgQuery;
+
+/// Look up the facts about a person, a project or another thing, as of now or of any day. Do it before you say
+/// something of them from memory. Case, width, spaces, hyphens and underscores in names make no difference.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The thing that you ask about, by its name.
+    entity: String,
+    /// Only facts that held then: at any time on a day (YYYY-MM-DD), or at a moment (RFC 3339 with offset). All facts,
+    /// those that ended too, if left out.
+    as_of: Option<String>,
+    /// `outgoing` for facts of which it is the subject, `incoming` for those of which it is the object, `both` if left
+    /// out.
+    direction: Option<DirectionName>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum DirectionName {
+    Outgoing,
+    Incoming,
+    Both,
+}
+
+impl From<DirectionName> for Direction {
+    fn from(name: DirectionName) -> Self {
+        match name {
+            DirectionName::Outgoing => Direction::Outgoing,
+            DirectionName::Incoming => Direction::Incoming,
+            DirectionName::Both => Direction::Both,
+        }
+    }
+}
+
+/// What is known.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// What was asked about.
+    entity: String,
+    /// The time that was asked about; null if any.
+    #[schemars(schema_with = "string_or_null")]
+    as_of: Option<String>,
+    /// The facts, earliest first; those without a beginning before all others.
+    facts: Vec<FactRecord>,
+    /// How many there are here.
+    count: usize,
+}
+
+impl TypedTool for KgQuery {
+    const NAME: &'static str = "mempalace_kg_query";
+    const TITLE: &'static str = "Look up facts";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "graph:read";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).check("entity", entity).time("as_of").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let as_of = period("as_of", arguments.as_of.as_deref())?;
+        let direction = arguments.direction.map_or(Direction::Both, Direction::from);
+        let found = context.engine.facts_about(context.caller, &arguments.entity, direction, as_of)?;
+        let (key, now) = (name_key(&arguments.entity), context.engine.now());
+        let is_subject = |subject: &str| direction != Direction::Incoming && subject == key;
+        let facts: Vec<FactRecord> = found
+            .facts
+            .into_iter()
+            .map(|fact| {
+                let direction = if is_subject(&fact.subject.key) { "outgoing" } else { "incoming" };
+                FactRecord::of(fact, now, Some(direction))
+            })
+            .collect();
+        let output = Output { entity: arguments.entity, as_of: as_of.map(shown), count: facts.len(), facts };
+        let notice = cut(found.is_cut, "ask for one `direction`, or `as_of` a day");
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+    }
+}

@@ -1,0 +1,51 @@
+//! `mempalace_kg_stats`: how much the knowledge graph holds.
+
+use loci_core::{Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct KgStats;
+
+/// See how much the knowledge graph holds and which relations it knows: use those again rather than new words for them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// The graph in figures.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Things that facts are about.
+    entities: u64,
+    /// Facts.
+    triples: u64,
+    /// Facts that have no end, or one in the future.
+    current_facts: u64,
+    /// Facts that ended.
+    expired_facts: u64,
+    /// The relations, by name.
+    relationship_types: Vec<String>,
+}
+
+impl TypedTool for KgStats {
+    const NAME: &'static str = "mempalace_kg_stats";
+    const TITLE: &'static str = "Knowledge graph in figures";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "graph:count";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
+        let counts = context.engine.fact_counts(context.caller)?;
+        let output = Output {
+            entities: counts.entities,
+            triples: counts.facts,
+            current_facts: counts.open,
+            expired_facts: counts.facts.saturating_sub(counts.open),
+            relationship_types: counts.predicates,
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}

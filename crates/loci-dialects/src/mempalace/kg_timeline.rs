@@ -1,0 +1,61 @@
+//! `mempalace_kg_timeline`: facts in the order of time.
+
+use loci_core::{Error, Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, given};
+use super::fact::{FactRecord, cut, entity};
+use crate::wire::string_or_null;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct KgTimeline;
+
+/// Read how things came about: the facts about one thing, or all of them, in the order in which they began. Those
+/// that ended are among them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The thing whose story you want, by its name; everything, if left out.
+    entity: Option<String>,
+}
+
+/// The story.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// What was asked about; null if everything.
+    #[schemars(schema_with = "string_or_null")]
+    entity: Option<String>,
+    /// The facts, earliest first; those without a beginning before all others.
+    timeline: Vec<FactRecord>,
+    /// How many there are here.
+    count: usize,
+}
+
+impl TypedTool for KgTimeline {
+    const NAME: &'static str = "mempalace_kg_timeline";
+    const TITLE: &'static str = "Facts in time";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "graph:read";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).optional("entity", entity).found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let entity = given(arguments.entity);
+        let found = context.engine.timeline(context.caller, entity.as_deref())?;
+        let now = context.engine.now();
+        let timeline: Vec<FactRecord> = found.facts.into_iter().map(|fact| FactRecord::of(fact, now, None)).collect();
+        let advice = match entity {
+            None => "ask about one `entity`",
+            Some(_) => "mempalace_kg_query shows those of one day or direction",
+        };
+        let output = Output { entity, count: timeline.len(), timeline };
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(cut(found.is_cut, advice)))
+    }
+}

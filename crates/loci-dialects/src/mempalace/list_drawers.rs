@@ -1,0 +1,106 @@
+//! `mempalace_list_drawers`: drawers in the order in which they were filed.
+
+use loci_core::{Error, FilingOrder, Memory, Result, Scope, Tier};
+use loci_engine::Browse;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, collections, given, wing};
+use super::record::preview;
+use crate::wire::{Count, Offset};
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Drawers without `limit`.
+const LIMIT_DEFAULT: usize = 20;
+/// Drawers at most.
+const LIMIT_MAX: usize = 100;
+
+pub struct ListDrawers;
+
+/// Go through the drawers of a wing, of a room or of all, in the order in which they were filed, page by page, without
+/// a question. Each shows its beginning; `mempalace_get_drawer` has the whole. Entries of diaries are among them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Only drawers in this wing, exactly as it is listed.
+    wing: Option<String>,
+    /// Only drawers in this room, exactly as it is listed.
+    room: Option<String>,
+    /// How many drawers at most: 20 if left out, 100 at most.
+    limit: Option<Count>,
+    /// How many drawers to skip: 0, if left out.
+    offset: Option<Offset>,
+}
+
+/// A page of drawers.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The drawers, first filed first.
+    drawers: Vec<Listed>,
+    /// How many there are in all.
+    total: u64,
+    /// How many this page could have.
+    limit: usize,
+    /// How many were skipped.
+    offset: usize,
+    /// How many are here.
+    count: usize,
+}
+
+/// A drawer.
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    /// Its id.
+    drawer_id: String,
+    /// Its wing.
+    wing: String,
+    /// Its room.
+    room: String,
+    /// Its first 200 characters.
+    content_preview: String,
+}
+
+impl From<Memory> for Listed {
+    fn from(memory: Memory) -> Self {
+        Listed {
+            drawer_id: memory.id.to_string(),
+            content_preview: preview(&memory.content),
+            wing: wing(memory.place.collection),
+            room: memory.place.section,
+        }
+    }
+}
+
+impl TypedTool for ListDrawers {
+    const NAME: &'static str = "mempalace_list_drawers";
+    const TITLE: &'static str = "List drawers";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:read";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).filter("wing").filter("room").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let (wing, room) = (given(arguments.wing), given(arguments.room));
+        let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(LIMIT_MAX);
+        let offset = arguments.offset.map_or(0, |offset| offset.0);
+        let request = Browse {
+            collections: collections(wing.as_deref()),
+            // Whatever is counted is listed.
+            tiers: vec![Tier::LongTerm, Tier::Apart],
+            sections: room.into_iter().collect(),
+            order: FilingOrder::FirstFirst,
+            offset,
+            limit,
+        };
+        let browsed = context.engine.browse(context.caller, request)?;
+        let drawers: Vec<Listed> = browsed.memories.into_iter().map(Listed::from).collect();
+        let output = Output { total: browsed.total, limit, offset, count: drawers.len(), drawers };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}

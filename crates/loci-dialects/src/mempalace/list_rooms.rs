@@ -1,0 +1,57 @@
+//! `mempalace_list_rooms`: the rooms and how much is in each.
+
+use std::collections::BTreeMap;
+
+use loci_core::{Error, Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, collection, given};
+use super::record::by_room;
+use crate::wire::string_or_null;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct ListRooms;
+
+/// List the rooms of a wing, or of all wings together, each with the number of its drawers.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The wing, exactly as it is listed; all wings, if left out.
+    wing: Option<String>,
+}
+
+/// The rooms.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The wing that was asked about; null if all.
+    #[schemars(schema_with = "string_or_null")]
+    wing: Option<String>,
+    /// How many drawers are in each room, by its name. There are none in a wing that does not exist.
+    rooms: BTreeMap<String, u64>,
+}
+
+impl TypedTool for ListRooms {
+    const NAME: &'static str = "mempalace_list_rooms";
+    const TITLE: &'static str = "List rooms";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:count";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).filter("wing").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let wing = given(arguments.wing);
+        let mut places = context.engine.places(context.caller)?;
+        if let Some(wing) = &wing {
+            let collection = collection(wing);
+            places.retain(|place| place.collection == collection);
+        }
+        Ok(Reply::json(crate::tool::to_value(&Output { wing, rooms: by_room(&places) })?))
+    }
+}

@@ -1,0 +1,39 @@
+//! `mempalace_list_wings`: the wings and how much is in each.
+
+use std::collections::BTreeMap;
+
+use loci_core::{Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::record::by_wing;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct ListWings;
+
+/// List the wings, each with the number of its drawers: the people, projects and agents that something is known of.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// The wings.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// How many drawers are in each wing, by its name; `global` is for what is filed under none.
+    wings: BTreeMap<String, u64>,
+}
+
+impl TypedTool for ListWings {
+    const NAME: &'static str = "mempalace_list_wings";
+    const TITLE: &'static str = "List wings";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:count";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
+        let wings = by_wing(&context.engine.places(context.caller)?);
+        Ok(Reply::json(crate::tool::to_value(&Output { wings })?))
+    }
+}

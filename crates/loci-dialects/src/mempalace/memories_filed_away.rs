@@ -1,0 +1,48 @@
+//! `mempalace_memories_filed_away`: whether hooks saved something.
+
+use loci_core::{Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::hooks::checkpoint;
+use crate::wire::string_or_null;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct MemoriesFiledAway;
+
+/// See when the hooks of your host last saved what was said, and how much it was. Asking changes nothing.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// The last time.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Whether anything was ever saved.
+    filed: bool,
+    /// How many messages the last time saved.
+    message_count: u64,
+    /// When that was; null if never.
+    #[schemars(schema_with = "string_or_null")]
+    timestamp: Option<String>,
+}
+
+impl TypedTool for MemoriesFiledAway {
+    const NAME: &'static str = "mempalace_memories_filed_away";
+    const TITLE: &'static str = "What hooks saved";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "settings:read";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
+        let last = checkpoint(context)?;
+        let output = Output {
+            filed: last.is_some(),
+            message_count: last.as_ref().map_or(0, |last| last.message_count),
+            timestamp: last.map(|last| last.timestamp),
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}

@@ -1,0 +1,93 @@
+//! The question in an over-long query: hosts put prompts and transcripts before what they want to know, and a search
+//! for all of it finds what is near the prompt.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::sentences::{asks, sentences};
+
+/// Characters of a query that is searched as it is.
+const QUERY_CHARACTERS_MAX: usize = 250;
+/// Bytes of a question: "OK?" is none.
+const QUESTION_BYTES_MIN: usize = 10;
+
+/// How a query was shortened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Sanitizer {
+    /// What was searched for: `question` for the last sentence that asks, `last_sentence`, or `end` for the last 250
+    /// characters.
+    method: &'static str,
+    /// Characters of the query that was sent.
+    original_length: usize,
+    /// Characters of what was searched for.
+    clean_length: usize,
+}
+
+/// What to search for, and how it came about if it is not the whole query.
+pub fn question(query: &str) -> (&str, Option<Sanitizer>) {
+    let query = query.trim();
+    let original_length = query.chars().count();
+    if original_length <= QUERY_CHARACTERS_MAX {
+        return (query, None);
+    }
+    let fits = |sentence: &&str| sentence.chars().count() <= QUERY_CHARACTERS_MAX;
+    let asking = sentences(query).filter(|sentence| asks(sentence) && sentence.len() >= QUESTION_BYTES_MIN).last();
+    let last = || sentences(query).last().filter(fits);
+    let (method, clean) = match asking {
+        Some(asking) => ("question", asking),
+        None => last().map_or(("end", query), |last| ("last_sentence", last)),
+    };
+    let clean = ending(clean);
+    (clean, Some(Sanitizer { method, original_length, clean_length: clean.chars().count() }))
+}
+
+/// As much of the end of a text as a query may have, from the beginning of a word on if there is one.
+fn ending(text: &str) -> &str {
+    let Some((start, _)) = text.char_indices().rev().nth(QUERY_CHARACTERS_MAX - 1).filter(|(start, _)| *start > 0)
+    else {
+        return text;
+    };
+    let is_inside = !text[..start].ends_with(char::is_whitespace);
+    let ending = &text[start..];
+    let word = ending.find(char::is_whitespace).filter(|_| is_inside).unwrap_or(0);
+    let whole = ending[word..].trim();
+    if whole.is_empty() { ending } else { whole }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_over_long_query_is_searched_by_its_question() {
+        let prompt = "You are a helpful assistant. ".repeat(20);
+        let words = "word ".repeat(80);
+        let unbroken = "x".repeat(300);
+        let long_question = format!("why {}so?", "very ".repeat(60));
+        let rows = [
+            ("short and not asking".to_owned(), "short and not asking", None),
+            ("a".repeat(250), &"a".repeat(250), None),
+            ("  padded?  ".to_owned(), "padded?", None),
+            (format!("{prompt}What colour is the crane? OK?"), "What colour is the crane?", Some("question")),
+            (format!("What colour is the crane? {prompt}"), "What colour is the crane?", Some("question")),
+            (format!("Is it red? {prompt}Or is it blue? Thanks."), "Or is it blue?", Some("question")),
+            (format!("{prompt}何色ですか？"), "何色ですか？", Some("question")),
+            (format!("{prompt}the crane colour"), "the crane colour", Some("last_sentence")),
+            (words.clone(), words[150..].trim(), Some("end")),
+            (unbroken.clone(), &unbroken[50..], Some("end")),
+            (format!("{prompt}{long_question}"), &long_question[long_question.len() - 248..], Some("question")),
+        ];
+        for (query, expected, method) in rows {
+            let (clean, sanitizer) = question(&query);
+            assert_eq!(clean, expected);
+            let counts = |clean: &str| (query.trim().chars().count(), clean.chars().count());
+            let expected = method.map(|method| Sanitizer {
+                method,
+                original_length: counts(clean).0,
+                clean_length: counts(clean).1,
+            });
+            assert_eq!(sanitizer, expected, "{query:?}");
+            assert!(clean.chars().count() <= QUERY_CHARACTERS_MAX && !clean.is_empty());
+        }
+    }
+}

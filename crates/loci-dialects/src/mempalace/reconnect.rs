@@ -1,0 +1,56 @@
+//! `mempalace_reconnect`: read everything from the store again.
+
+use loci_core::{Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct Reconnect;
+
+/// Drop whatever the server holds in memory, read the store again and count the drawers one by one. What other programs
+/// write is seen without it; call it where something looks out of date all the same.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Always true.
+    success: bool,
+    /// The same for people.
+    message: String,
+    /// How many drawers you may read, entries of diaries included.
+    drawers: u64,
+    /// Whether searches go by words alone.
+    vector_disabled: bool,
+    /// Why they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vector_disabled_reason: Option<String>,
+}
+
+impl TypedTool for Reconnect {
+    const NAME: &'static str = "mempalace_reconnect";
+    const TITLE: &'static str = "Read the store again";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "admin:health";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
+        let places = context.engine.recount_places(context.caller)?;
+        let drawers = places.iter().map(|place| place.memories).sum();
+        let problem = context.engine.model_problem();
+        let search = if problem.is_some() { "words alone" } else { "words and by meaning" };
+        let output = Output {
+            success: true,
+            message: format!("The store was read again: {drawers} drawers; searches go by {search}."),
+            drawers,
+            vector_disabled: problem.is_some(),
+            vector_disabled_reason: problem,
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}

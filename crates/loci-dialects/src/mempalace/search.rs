@@ -1,0 +1,200 @@
+//! `mempalace_search`: find drawers by a question.
+
+use loci_core::limits::RECALL_RESULTS_MAX;
+use loci_core::{Error, Result, Scope, Tier};
+use loci_engine::{Hit, Recall, Signals, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, collections, given, wing};
+use super::diary_write::DIARY;
+use super::question::{Sanitizer, question};
+use super::record::source_name;
+use crate::wire::{Count, explained, offset8601, rounded, string_or_null};
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Results without `limit`.
+const LIMIT_DEFAULT: usize = 5;
+
+pub struct Search;
+
+/// Find drawers by a question, by meaning and by words, best first; each comes whole, word for word. Ask before you say
+/// what somebody said, decided or prefers. Write the bare question, without instructions or history around it: of
+/// anything above 250 characters, only the question in it is searched. Diaries are found in the room `diary` alone.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// What you want to know, as a question or in key words.
+    query: String,
+    /// How many results at most: 5 if left out, 100 at most.
+    limit: Option<Count>,
+    /// Only drawers in this wing, exactly as it is listed.
+    wing: Option<String>,
+    /// Only drawers in this room, exactly as it is listed.
+    room: Option<String>,
+    /// Leave out what is further from the query than this, which is 1 less its `similarity`: 0.3 is strict, 0.7 is
+    /// loose, 2 takes everything. Nothing is left out without it.
+    #[schemars(range(min = 0.0, max = 2.0))]
+    max_distance: Option<f64>,
+}
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// What was searched for.
+    query: String,
+    /// Where.
+    filters: Filters,
+    /// The drawers, best first.
+    results: Vec<Found>,
+    /// True if the query was too long and its question was searched for instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query_sanitized: Option<bool>,
+    /// How that question was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sanitizer: Option<Sanitizer>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Filters {
+    /// The wing; null if all.
+    #[schemars(schema_with = "string_or_null")]
+    wing: Option<String>,
+    /// The room; null if all.
+    #[schemars(schema_with = "string_or_null")]
+    room: Option<String>,
+}
+
+/// A drawer, and how well it fits.
+#[derive(Serialize, JsonSchema)]
+struct Found {
+    /// Its id.
+    drawer_id: String,
+    /// The text.
+    text: String,
+    /// Its wing.
+    wing: String,
+    /// Its room.
+    room: String,
+    /// The name of the file that it comes from; null if from none.
+    #[schemars(schema_with = "string_or_null")]
+    source_file: Option<String>,
+    /// How near it is to the query, 0 to 1: the cosine of the best passage, or how well the words fit where it has not
+    /// been embedded yet.
+    similarity: f64,
+    /// When it was first stored.
+    created_at: String,
+    /// What brought it up: `words`, `meaning`, or `both`.
+    matched_via: &'static str,
+}
+
+impl Found {
+    fn of(hit: Hit, limit: usize) -> Self {
+        Found {
+            similarity: similarity(&hit.signals),
+            matched_via: matched_via(&hit.signals, limit),
+            source_file: source_name(&hit.memory),
+            drawer_id: hit.memory.id.to_string(),
+            text: hit.memory.content,
+            wing: wing(hit.memory.place.collection),
+            room: hit.memory.place.section,
+            created_at: offset8601(hit.memory.created_at),
+        }
+    }
+}
+
+/// 0 to 1.
+fn similarity(signals: &Signals) -> f64 {
+    let similarity = signals.cosine.map_or(signals.relevance, f64::from);
+    rounded(similarity.clamp(0.0, 1.0), 4)
+}
+
+/// Which of the two would have brought it up alone, among so many results; the one that ranks it higher, if neither.
+fn matched_via(signals: &Signals, limit: usize) -> &'static str {
+    let rank = |rank: Option<usize>| rank.unwrap_or(usize::MAX);
+    let (words, meaning) = (rank(signals.rank_by_words), rank(signals.rank_by_meaning));
+    let first = words.min(meaning).max(limit);
+    match (words <= first, meaning <= first) {
+        (true, true) => "both",
+        (true, false) => "words",
+        (false, _) => "meaning",
+    }
+}
+
+impl TypedTool for Search {
+    const NAME: &'static str = "mempalace_search";
+    const TITLE: &'static str = "Search drawers";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "search";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).check("query", check::query).filter("wing").filter("room").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let (query, sanitizer) = question(&arguments.query);
+        let (wing, room) = (given(arguments.wing), given(arguments.room));
+        let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(RECALL_RESULTS_MAX);
+        let is_near = |signals: &Signals| arguments.max_distance.is_none_or(|max| 1.0 - similarity(signals) <= max);
+        // What is too far goes behind all others, so that it takes no place of theirs.
+        let ranking = |signals: &Signals| if is_near(signals) { signals.relevance } else { f64::NEG_INFINITY };
+        let request = Recall {
+            // Diaries are found in their own room alone.
+            tiers: if room.as_deref() == Some(DIARY) {
+                vec![Tier::LongTerm, Tier::Apart]
+            } else {
+                vec![Tier::LongTerm]
+            },
+            collections: collections(wing.as_deref()),
+            sections: room.iter().cloned().collect(),
+            ..Recall::new(query, limit, &ranking)
+        };
+        let mut recalled = context.engine.recall(context.caller, &request)?;
+        recalled.hits.retain(|hit| is_near(&hit.signals));
+        let explanations = recalled.hits.iter().map(explained).collect();
+        let output = Output {
+            query: query.to_owned(),
+            filters: Filters { wing, room },
+            results: recalled.hits.into_iter().map(|hit| Found::of(hit, limit)).collect(),
+            query_sanitized: sanitizer.is_some().then_some(true),
+            sanitizer,
+        };
+        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(recalled.degraded);
+        Ok(reply.with_explanations(explanations))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_brought_it_up_is_what_would_have_alone() {
+        let rows = [
+            (Some(1), Some(1), "both"),
+            (Some(5), Some(5), "both"),
+            (Some(1), Some(6), "words"),
+            (Some(6), Some(1), "meaning"),
+            (Some(1), None, "words"),
+            (None, Some(9), "meaning"),
+            (Some(9), Some(7), "meaning"),
+            (Some(7), Some(9), "words"),
+            (Some(8), Some(8), "both"),
+        ];
+        for (rank_by_words, rank_by_meaning, expected) in rows {
+            let signals = Signals { rank_by_words, rank_by_meaning, ..Signals::default() };
+            assert_eq!(matched_via(&signals, 5), expected, "{rank_by_words:?} {rank_by_meaning:?}");
+        }
+    }
+
+    #[test]
+    fn similarity_is_the_cosine_if_there_is_one() {
+        for (cosine, expected) in [(Some(0.870_049), 0.87), (Some(-0.5), 0.0), (Some(1.000_1), 1.0), (None, 0.5)] {
+            assert!((similarity(&Signals { cosine, relevance: 0.5, ..Signals::default() }) - expected).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `mempalace_status`: what is there, and how to use it.
+
+use std::collections::BTreeMap;
+
+use loci_core::{Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::aaak::SPECIFICATION;
+use super::record::{by_room, by_wing};
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// What an agent does with the palace.
+const PROTOCOL: &str = "\
+1. Wake up: call mempalace_status when a session begins, then mempalace_diary_read with your name.
+2. Look up before you assert: whatever you would say of a person, a project or a decision from memory, ask \
+mempalace_search (what was said) or mempalace_kg_query (what holds, and since when) first. If neither knows, say so.
+3. File while it is fresh: what a later session needs goes into mempalace_add_drawer word for word, with its reason, \
+in the wing of its person or project and the room of its subject. Use the names that mempalace_get_taxonomy shows \
+before you make new ones. No secrets.
+4. Correct, never contradict: when a fact changed, mempalace_kg_invalidate the old one, then mempalace_kg_add the new \
+one. A drawer that says it wrong is changed by mempalace_update_drawer.
+5. Write your diary (mempalace_diary_write) before a session ends: what you did, what you learned, what is open.";
+
+pub struct Status;
+
+/// See what the palace holds: how many drawers in all, in each wing and in each room, with the rules for using it and
+/// the shorthand for diaries. Call it first in every session.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {}
+
+/// An overview.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// All drawers that you may read, entries of diaries included.
+    total_drawers: u64,
+    /// How many are in each wing; `global` is for what is filed under none.
+    wings: BTreeMap<String, u64>,
+    /// How many are in each room, in whichever wings it stands.
+    rooms: BTreeMap<String, u64>,
+    /// What to do with the palace, and when.
+    protocol: &'static str,
+    /// The shorthand that diaries are written in.
+    aaak_dialect: &'static str,
+}
+
+impl TypedTool for Status {
+    const NAME: &'static str = "mempalace_status";
+    const TITLE: &'static str = "Palace overview";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:count";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
+        let places = context.engine.places(context.caller)?;
+        let output = Output {
+            total_drawers: places.iter().map(|place| place.memories).sum(),
+            wings: by_wing(&places),
+            rooms: by_room(&places),
+            protocol: PROTOCOL,
+            aaak_dialect: SPECIFICATION,
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}

@@ -1,0 +1,111 @@
+//! `mempalace_sync`: take out drawers whose files are no part of their project any more.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use loci_core::{Error, Result, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, collections, given};
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct Sync;
+
+/// Find the drawers that were made from files which are gone, or which git ignores by now, and remove them if you say
+/// so. Without `apply` nothing is changed and the reply shows what would go. Drawers without a file are never touched.
+/// It looks at the files of the machine that the server runs on.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The folder of the project, as an absolute path; drawers of files elsewhere are left alone. Each file's own
+    /// project, if left out.
+    project_dir: Option<String>,
+    /// Only drawers in this wing, exactly as it is listed.
+    wing: Option<String>,
+    /// True to remove them; needs `project_dir` or `wing`.
+    #[serde(default)]
+    apply: bool,
+}
+
+/// What was found. `kept`, `gitignored`, `missing`, `no_source` and `out_of_scope` add up to `scanned`.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Drawers that were looked at.
+    scanned: u64,
+    /// Those whose file is a part of its project.
+    kept: u64,
+    /// Those whose file is there and ignored.
+    gitignored: u64,
+    /// Those whose file is gone.
+    missing: u64,
+    /// Those that come from no file, or from one without an absolute path.
+    no_source: u64,
+    /// Those whose file lies outside `project_dir`.
+    out_of_scope: u64,
+    /// Drawers that were removed.
+    removed_drawers: u64,
+    /// Passages of the index that went with them.
+    removed_closets: u64,
+    /// Whether nothing was to be changed.
+    dry_run: bool,
+    /// The files that are ignored or gone, by their paths, and how many drawers come from each.
+    by_source: BTreeMap<String, u64>,
+}
+
+impl TypedTool for Sync {
+    const NAME: &'static str = "mempalace_sync";
+    const TITLE: &'static str = "Take out what is gone";
+    const SCOPE: Scope = Scope::Write;
+    // It looks at files of the server's machine.
+    const FURTHER_SCOPES: &'static [Scope] = &[Scope::Admin];
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:delete";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        let is_given = |name| arguments.get(name).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
+        let applies = arguments.get("apply").and_then(Value::as_bool) == Some(true);
+        let is_unbound = applies && !is_given("project_dir") && !is_given("wing");
+        let mut faults = Faults::of(arguments).optional("project_dir", absolute).filter("wing").found();
+        faults.extend(is_unbound.then(|| {
+            Error::invalid(
+                "apply",
+                "needs `project_dir` or `wing` beside it, so that it says where to remove something",
+            )
+        }));
+        faults
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let wing = given(arguments.wing);
+        let request = loci_engine::Sync {
+            root: given(arguments.project_dir),
+            collections: collections(wing.as_deref()),
+            apply: arguments.apply,
+        };
+        let synced = context.engine.sync(context.caller, &request)?;
+        let output = Output {
+            scanned: synced.scanned,
+            kept: synced.kept,
+            gitignored: synced.ignored,
+            missing: synced.missing,
+            no_source: synced.no_source,
+            out_of_scope: synced.out_of_scope,
+            removed_drawers: synced.removed_memories,
+            removed_closets: synced.removed_passages,
+            dry_run: !arguments.apply,
+            by_source: synced.stale,
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?))
+    }
+}
+
+fn absolute(argument: &str, path: &str) -> Result<()> {
+    if Path::new(path.trim()).is_absolute() && !path.contains('\0') {
+        return Ok(());
+    }
+    Err(Error::invalid(argument, "must be the absolute path of a folder on the machine that the server runs on"))
+}

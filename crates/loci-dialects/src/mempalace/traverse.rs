@@ -1,0 +1,78 @@
+//! `mempalace_traverse`: walk from room to room.
+
+use loci_core::limits::HOPS_MAX;
+use loci_core::{Error, Result, Scope};
+use loci_engine::{Step, Via};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, wing};
+use super::graph::{Node, not_found_in};
+use crate::wire::Count;
+use crate::{Context, Hints, Reply, TypedTool};
+
+/// Steps without `max_hops`.
+const HOPS_DEFAULT: usize = 2;
+
+pub struct Traverse;
+
+/// Walk from a room to those it is tied to, across wings: rooms are neighbours when they stand in one wing, or when a
+/// tunnel ties them. Nearest first, then fullest; at most 50. Use it to see what a subject touches.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The name of the room to start from.
+    start_room: String,
+    /// How many steps at most: 2 if left out, 10 at most.
+    max_hops: Option<Count>,
+}
+
+/// A room on the way.
+#[derive(Serialize, JsonSchema)]
+pub struct Visited {
+    /// The room.
+    #[serde(flatten)]
+    room: Node,
+    /// How many steps it is from the start, which is 0.
+    hop: usize,
+    /// What leads to it from the step before: `wing:` and the name of a wing that both stand in, or `tunnel:` and the
+    /// id of a tunnel.
+    connected_via: Vec<String>,
+}
+
+impl From<Step> for Visited {
+    fn from(step: Step) -> Self {
+        let name = |via| match via {
+            Via::Collection(collection) => format!("wing:{}", wing(collection)),
+            Via::Tunnel(id) => format!("tunnel:{id}"),
+        };
+        Visited {
+            room: step.room.into(),
+            hop: step.hop,
+            connected_via: step.connected_via.into_iter().map(name).collect(),
+        }
+    }
+}
+
+impl TypedTool for Traverse {
+    const NAME: &'static str = "mempalace_traverse";
+    const TITLE: &'static str = "Walk the palace";
+    const SCOPE: Scope = Scope::Read;
+    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "graph:read";
+    type Arguments = Arguments;
+    type Output = Vec<Visited>;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments).shown("start_room").found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let hops_max = arguments.max_hops.map_or(HOPS_DEFAULT, |count| count.0).min(HOPS_MAX);
+        let steps = context.engine.traverse(context.caller, arguments.start_room.trim(), hops_max);
+        let steps = steps.map_err(not_found_in("start_room"))?;
+        let visited: Vec<Visited> = steps.into_iter().map(Visited::from).collect();
+        Ok(Reply::json(crate::tool::to_value(&visited)?))
+    }
+}

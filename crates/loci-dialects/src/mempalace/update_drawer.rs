@@ -1,0 +1,84 @@
+//! `mempalace_update_drawer`: change what a drawer says or where it is.
+
+use loci_core::{Error, MemoryId, Result, Scope};
+use loci_engine::{Refile, check};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{Faults, collection, given, pending};
+use super::record::in_words;
+use crate::{Context, Hints, Reply, TypedTool};
+
+pub struct UpdateDrawer;
+
+/// Change the text of a drawer, its wing or its room; the id stays. What you leave out stays as it is.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The id of the drawer.
+    drawer_id: String,
+    /// The new text, the whole of it (at most 1 MiB).
+    content: Option<String>,
+    /// The wing to move it to (this and `room`: 1 to 128 characters, first and last a letter or digit, no / or \).
+    wing: Option<String>,
+    /// The room to move it to.
+    room: Option<String>,
+}
+
+/// What was changed.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// Always true.
+    success: bool,
+    /// The id of the drawer.
+    drawer_id: String,
+    /// Which of `content`, `wing` and `room` are other than before.
+    updated_fields: Vec<&'static str>,
+}
+
+impl TypedTool for UpdateDrawer {
+    const NAME: &'static str = "mempalace_update_drawer";
+    const TITLE: &'static str = "Change a drawer";
+    const SCOPE: Scope = Scope::Write;
+    // The reply tells what is other than before.
+    const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
+    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const OPERATION: &'static str = "memory:write";
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn faults(arguments: &Value) -> Vec<Error> {
+        Faults::of(arguments)
+            .id("drawer_id")
+            .check("content", check::content)
+            .optional_name("wing")
+            .optional_name("room")
+            .found()
+    }
+
+    fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let Arguments { drawer_id, content, wing, room } = arguments;
+        let id = MemoryId::parse("drawer_id", &drawer_id)?;
+        let before = context.engine.show(context.caller, &id).map_err(in_words(&drawer_id))?;
+        let change = Refile {
+            content: content.filter(|content| *content != before.content),
+            collection: given(wing).map(collection).filter(|collection| *collection != before.place.collection),
+            section: given(room).filter(|room| *room != before.place.section),
+        };
+        let changed = [
+            ("content", change.content.is_some()),
+            ("wing", change.collection.is_some()),
+            ("room", change.section.is_some()),
+        ];
+        let updated_fields: Vec<&str> =
+            changed.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect();
+        let mut notice = None;
+        if !updated_fields.is_empty() {
+            let refiled = context.engine.refile(context.caller, &id, change).map_err(in_words(&drawer_id))?;
+            notice = pending("changed", refiled.1);
+        }
+        let output = Output { success: true, drawer_id, updated_fields };
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+    }
+}

@@ -1,0 +1,218 @@
+//! `loci palace`: projects and conversations as drawers.
+
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use loci_core::{CollectionFilter, FilingOrder, Memory, Tier};
+use loci_dialects::{Context, mempalace};
+use loci_engine::{Browse, Sync, Synced};
+use loci_mine::project::{PLAN_FILE, Plan, propose};
+use serde_json::{Value, json};
+
+use crate::cli::{Mine, Palace};
+use crate::exit::{Exit, Failure};
+use crate::mining::{self, Report, absolute, conversation, project};
+use crate::output::{Output, note};
+use crate::progress::Progress;
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), Failure> {
+    match command {
+        Palace::Init { folder, write } => init(folder, *write, output),
+        Palace::Mine(arguments) => mine(settings, arguments, output),
+        Palace::Sync { folder, wing, apply } => sync(settings, folder.as_deref(), wing.as_deref(), *apply, output),
+        Palace::WakeUp { wing, tokens } => wake_up(settings, wing.as_deref(), *tokens, output),
+        Palace::Compress { wing, room, limit } => compress(settings, wing.as_deref(), room.as_deref(), *limit, output),
+    }
+}
+
+fn init(folder: &Path, write: bool, output: Output) -> Result<(), Failure> {
+    let root = absolute(folder)?;
+    let plan = propose(Path::new(&root)).map_err(|error| unreadable(&root, &error))?;
+    let text = plan.to_text();
+    let rooms: Value = plan.rooms.iter().map(|(room, folders)| json!({"room": room, "folders": folders})).collect();
+    let file = Path::new(&root).join(PLAN_FILE);
+    if write {
+        let refused = |error: io::Error| {
+            let message = match error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    format!("{} is there already; edit it, or remove it first", file.display())
+                }
+                _ => format!("{} cannot be written: {error}", file.display()),
+            };
+            Failure::new(Exit::Usage, message)
+        };
+        let mut new = fs::File::create_new(&file).map_err(refused)?;
+        io::Write::write_all(&mut new, text.as_bytes()).and_then(|()| new.sync_all()).map_err(refused)?;
+    }
+    output.either(&json!({"wing": plan.wing, "rooms": rooms, "written": write}), &text)?;
+    note(if write {
+        format!("written to {}; `loci palace mine` goes by it", file.display())
+    } else {
+        "nothing is written; --write keeps it, `loci palace mine` files the folder".to_owned()
+    });
+    Ok(())
+}
+
+fn unreadable(root: &str, error: &io::Error) -> Failure {
+    Failure::new(Exit::Usage, format!("{root} cannot be read: {error}; give a folder"))
+}
+
+/// What the folder says of its wing and rooms, else what it proposes.
+fn plan(root: &str, wing: Option<&str>) -> Result<Plan, Failure> {
+    let file = Path::new(root).join(PLAN_FILE);
+    let plan = match fs::read_to_string(&file) {
+        Ok(text) => {
+            Plan::parse(&text).map_err(|problem| Failure::new(Exit::Usage, format!("{}: {problem}", file.display())))?
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            propose(Path::new(root)).map_err(|error| unreadable(root, &error))?
+        }
+        Err(error) => return Err(unreadable(&file.to_string_lossy(), &error)),
+    };
+    Ok(match wing {
+        Some(wing) => Plan { wing: mempalace::place_name("--wing", wing)?, ..plan },
+        None => plan,
+    })
+}
+
+fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Failure> {
+    let root = absolute(&arguments.folder)?;
+    let wing = arguments.wing.as_deref();
+    let parts = Parts::open(settings)?;
+    let (engine, is_dry) = (&parts.engine, arguments.dry_run);
+    let (wing, report) = {
+        let progress = Progress::new("files");
+        if arguments.mode == "convos" {
+            let wing = match wing {
+                Some(wing) => mempalace::place_name("--wing", wing)?,
+                None => mining::wing_of(Path::new(&root)),
+            };
+            let transcripts = conversation::Transcripts { wing: &wing, root: &root, is_dry, until: None };
+            let report = conversation::mine(engine, &transcripts, &progress)?;
+            (wing, report)
+        } else {
+            let plan = plan(&root, wing)?;
+            let mining = project::Mining { root: &root, plan: &plan, is_dry, rereads: arguments.reread };
+            let report = project::mine(engine, &mining, &progress)?;
+            (plan.wing, report)
+        }
+    };
+    let pending = if is_dry { 0 } else { super::import::embed_pending(&parts, settings, !arguments.no_wait)? };
+    let mut value = report.value(&wing, is_dry);
+    value["pending_embeddings"] = json!(pending);
+    output.either(&value, text_of(&report, &wing, is_dry, pending))?;
+    for (path, reason) in &report.failed {
+        note(format_args!("not filed: {path}: {reason}"));
+    }
+    if report.failed.is_empty() { Ok(()) } else { Err(Failure::new(Exit::Failure, "some files were not filed")) }
+}
+
+fn text_of(report: &Report, wing: &str, is_dry: bool, pending: u64) -> String {
+    let Report { files, read, moved, unchanged, passed_over, gone, drawers, broken, failed } = report;
+    let mut text = format!("wing      {wing}{}\n", if is_dry { "   (nothing is changed)" } else { "" });
+    let _ = write!(text, "files     {files}: {read} read");
+    if *moved > 0 {
+        let _ = write!(text, " ({moved} of them moved)");
+    }
+    let _ = write!(text, ", {unchanged} unchanged");
+    for (reason, count) in passed_over {
+        let _ = write!(text, ", {count} {}", reason.replace('_', " "));
+    }
+    if !failed.is_empty() {
+        let _ = write!(text, ", {} failed", failed.len());
+    }
+    let _ = writeln!(text, "\ndrawers   {} added, {} kept, {} removed", drawers.added, drawers.kept, drawers.removed);
+    if *gone > 0 {
+        let _ = writeln!(text, "gone      {gone} files filed before; `loci palace sync --apply` removes their drawers");
+    }
+    if *broken > 0 {
+        let _ = writeln!(text, "broken    {broken} lines or messages were none, and left out");
+    }
+    if pending > 0 {
+        let _ = writeln!(text, "pending   {pending} drawers wait for the model");
+    }
+    text
+}
+
+fn sync(
+    settings: &Settings,
+    folder: Option<&Path>,
+    wing: Option<&str>,
+    apply: bool,
+    output: Output,
+) -> Result<(), Failure> {
+    let request = Sync {
+        // A folder that is gone is named as it was.
+        root: folder.map(|folder| absolute(folder).or_else(|_| mining::named(folder))).transpose()?,
+        collections: match wing {
+            Some(wing) => mempalace::wing_filter(&mempalace::place_name("--wing", wing)?),
+            None => CollectionFilter::Any,
+        },
+        apply,
+    };
+    let synced = Parts::open(settings)?.engine.sync(&mining::caller(), &request)?;
+    let Synced { scanned, kept, ignored, missing, no_source, out_of_scope, removed_memories, removed_passages, stale } =
+        &synced;
+    let value = json!({
+        "scanned": scanned, "kept": kept, "gitignored": ignored, "missing": missing, "no_source": no_source,
+        "out_of_scope": out_of_scope, "removed_drawers": removed_memories, "removed_closets": removed_passages,
+        "dry_run": !apply, "by_source": stale,
+    });
+    let mut text = format!(
+        "drawers   {scanned}: {kept} kept, {ignored} ignored by git, {missing} without their file, {no_source} of no \
+         file, {out_of_scope} of other projects\n"
+    );
+    for (path, drawers) in stale {
+        let _ = writeln!(text, "{drawers:8}  {path}");
+    }
+    let _ = writeln!(text, "removed   {removed_memories}");
+    output.either(&value, text)?;
+    if !apply && !stale.is_empty() {
+        note("nothing is removed; --apply removes what is listed");
+    }
+    Ok(())
+}
+
+fn wake_up(settings: &Settings, wing: Option<&str>, tokens: u32, output: Output) -> Result<(), Failure> {
+    let wing = wing.map(|wing| mempalace::place_name("--wing", wing)).transpose()?;
+    let parts = Parts::open_current(settings)?;
+    let context = Context { engine: &parts.engine, caller: &mining::caller() };
+    let text = mempalace::wake_up(context, wing.as_deref(), tokens as usize)?;
+    Ok(output.either(&json!({"text": text}), &text)?)
+}
+
+fn compress(
+    settings: &Settings,
+    wing: Option<&str>,
+    room: Option<&str>,
+    limit: u32,
+    output: Output,
+) -> Result<(), Failure> {
+    let wing = wing.map(|wing| mempalace::place_name("--wing", wing)).transpose()?;
+    let room = room.map(|room| mempalace::place_name("--room", room)).transpose()?;
+    let request = Browse {
+        collections: wing.as_deref().map_or(CollectionFilter::Any, mempalace::wing_filter),
+        sections: room.into_iter().collect(),
+        tiers: vec![Tier::LongTerm],
+        order: FilingOrder::LastFirst,
+        offset: 0,
+        limit: crate::output::clamped(limit, loci_core::limits::LIST_RESULTS_MAX),
+    };
+    let browsed = Parts::open_current(settings)?.engine.browse(&mining::caller(), request)?;
+    let drawers: Vec<(&Memory, String)> =
+        browsed.memories.iter().map(|memory| (memory, mempalace::compressed(memory))).collect();
+    let value: Value =
+        drawers.iter().map(|(memory, aaak)| json!({"drawer_id": memory.id.as_str(), "aaak": aaak})).collect();
+    let texts: Vec<&str> = drawers.iter().map(|(_, aaak)| aaak.trim_end()).collect();
+    let text = if texts.is_empty() { String::new() } else { texts.join("\n\n") + "\n" };
+    output.either(&value, text)?;
+    let (before, after) = drawers
+        .iter()
+        .fold((0, 0), |(before, after), (memory, aaak)| (before + memory.content.len(), after + aaak.len()));
+    note(format_args!("{} of {} drawers, {before} bytes as {after}", drawers.len(), browsed.total));
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! Filing files: what `loci-mine` reads becomes what the engine keeps.
+
+pub mod conversation;
+pub mod project;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use loci_core::{Caller, FileStamp, MemoryId, SourceFile, Timestamp};
+use loci_dialects::mempalace;
+use loci_engine::{SourceFiled, SourcePart};
+use loci_mine::project::{PLAN_FILE, Plan, Unread, place_name};
+use serde_json::{Value, json};
+
+use crate::exit::{Exit, Failure};
+
+/// Files younger than this when they were read are read again: a change right after may not show in their time.
+const SETTLED_SECONDS: i64 = 2;
+
+/// What came of a whole folder, counted by files and by drawers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// Files that were looked at.
+    pub files: u64,
+    /// Files that were read and filed.
+    pub read: u64,
+    /// Of these, files that stood elsewhere before.
+    pub moved: u64,
+    /// Files that have not changed.
+    pub unchanged: u64,
+    /// Files that were passed over, by the reason.
+    pub passed_over: BTreeMap<&'static str, u64>,
+    /// Files that were filed before and are gone.
+    pub gone: u64,
+    /// What became of the drawers.
+    pub drawers: SourceFiled,
+    /// Lines or messages of transcripts that are none, and were left out.
+    pub broken: u64,
+    /// Files that could not be filed, each with the reason.
+    pub failed: Vec<(String, String)>,
+}
+
+impl Report {
+    /// As a value.
+    pub fn value(&self, wing: &str, is_dry: bool) -> Value {
+        let Report { files, read, moved, unchanged, passed_over, gone, drawers, broken, failed } = self;
+        json!({
+            "wing": wing,
+            "dry_run": is_dry,
+            "files": files,
+            "read": read,
+            "moved": moved,
+            "unchanged": unchanged,
+            "passed_over": passed_over,
+            "gone": gone,
+            "broken": broken,
+            "drawers": {"added": drawers.added, "kept": drawers.kept, "removed": drawers.removed},
+            "failed": failed.iter().map(|(path, reason)| json!({"path": path, "reason": reason})).collect::<Value>(),
+        })
+    }
+
+    fn pass_over(&mut self, reason: &'static str) {
+        *self.passed_over.entry(reason).or_default() += 1;
+    }
+
+    fn add(&mut self, filed: SourceFiled) {
+        self.drawers.added += filed.added;
+        self.drawers.kept += filed.kept;
+        self.drawers.removed += filed.removed;
+    }
+}
+
+/// The word for a file that is not read.
+fn reason(unread: Unread) -> &'static str {
+    match unread {
+        Unread::TooLarge => "too_large",
+        Unread::NotText => "not_text",
+        Unread::Empty => "empty",
+        Unread::Generated => "generated",
+        Unread::NotAFile => "not_a_file",
+        Unread::Unreadable => "unreadable",
+    }
+}
+
+/// The person at this machine, through the tool set that drawers belong to.
+pub fn caller() -> Caller {
+    mempalace::DIALECT.caller(&Caller::local())
+}
+
+/// The path of a folder or file as its memories name it: absolute, without links.
+///
+/// # Errors
+/// [`Exit::Usage`] if it is not there, or its name is no UTF-8.
+pub fn absolute(path: &Path) -> Result<String, Failure> {
+    let real = path.canonicalize().map_err(|error| {
+        Failure::new(Exit::Usage, format!("{} cannot be read: {error}; give a folder that is there", path.display()))
+    })?;
+    real.into_os_string()
+        .into_string()
+        .map_err(|path| Failure::new(Exit::Usage, format!("{} is no path in UTF-8", path.display())))
+}
+
+/// The absolute path of a folder that is not there: as it is written.
+///
+/// # Errors
+/// [`Exit::Usage`] if it is no absolute path in UTF-8.
+pub fn named(path: &Path) -> Result<String, Failure> {
+    let text = path.to_str().filter(|_| path.is_absolute());
+    text.map(str::to_owned)
+        .ok_or_else(|| Failure::new(Exit::Usage, format!("{} is not there; give an absolute path", path.display())))
+}
+
+/// The wing of what happens in a folder: what its plan says, else its name.
+pub fn wing_of(folder: &Path) -> String {
+    let planned = fs::read_to_string(folder.join(PLAN_FILE)).ok().and_then(|text| Plan::parse(&text).ok());
+    planned.map_or_else(|| place_name(folder.file_name().unwrap_or_default()), |plan| plan.wing)
+}
+
+/// The id of a part, in the style of the drawers.
+fn id_of(file: &SourceFile, part: &SourcePart, occurrence: u64) -> MemoryId {
+    let wing = file.collection.as_deref().unwrap_or(mempalace::GLOBAL_WING);
+    mempalace::mined_drawer_id(wing, &part.section, &part.thread, &part.content, occurrence)
+}
+
+/// The stamp to know a file by that was read now: one that changed a moment ago gets a time that it never has.
+fn settled(stamp: FileStamp, now: Timestamp) -> FileStamp {
+    let age_nanoseconds = now.microseconds().saturating_mul(1_000).saturating_sub(stamp.modified_nanoseconds);
+    if age_nanoseconds >= SETTLED_SECONDS * 1_000_000_000 {
+        return stamp;
+    }
+    FileStamp { modified_nanoseconds: i64::MIN, ..stamp }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_a_moment_ago_is_read_again() {
+        let now = Timestamp::from_microseconds(10_000_000);
+        for (modified_nanoseconds, expected) in [
+            (7_000_000_000, 7_000_000_000),
+            (8_000_000_000, 8_000_000_000),
+            (8_000_000_001, i64::MIN),
+            (11_000_000_000, i64::MIN),
+        ] {
+            let stamp = FileStamp { bytes: 3, modified_nanoseconds };
+            assert_eq!(settled(stamp, now), FileStamp { bytes: 3, modified_nanoseconds: expected });
+        }
+    }
+}

@@ -1,0 +1,390 @@
+"""The mempalace dialect through the Python SDK, and the commands around it: mining, hooks, wake-up."""
+
+import asyncio
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from support import AsyncTestCase, Server, data_folder, run, stdio_client, value
+
+READ = ["status", "list_wings", "list_rooms", "get_taxonomy", "search", "check_duplicate", "get_aaak_spec"]
+WRITE = ["add_drawer", "delete_drawer", "sync", "get_drawer", "list_drawers", "update_drawer"]
+GRAPH = ["kg_query", "kg_add", "kg_invalidate", "kg_timeline", "kg_stats"]
+NAVIGATION = [
+    "traverse", "find_tunnels", "graph_stats", "create_tunnel", "list_tunnels", "delete_tunnel", "follow_tunnels",
+]
+REST = ["diary_write", "diary_read", "hook_settings", "memories_filed_away", "reconnect"]
+TOOLS = [f"mempalace_{name}" for name in READ + WRITE + GRAPH + NAVIGATION + REST]
+# Every kind of thing that a text may lose on its way.
+VERBATIM = "---\r\nrule: `---`\n---\n\n> quoted\n```rust\nfn main() {}\n```\n\t\"é\u0301\" \\n {\"a\": 1}\n\n  trailing  \n"
+
+
+def text(result):
+    return result.content[0].text
+
+
+async def call(client, tool, **arguments):
+    result = await client.call_tool(f"mempalace_{tool}", arguments)
+    assert not result.is_error, text(result)
+    return value(result)
+
+
+async def refused(client, tool, **arguments):
+    result = await client.call_tool(f"mempalace_{tool}", arguments)
+    assert result.is_error, text(result)
+    return value(result)
+
+
+def command(data, *arguments, **options):
+    """Runs a command that succeeds; its JSON."""
+    done = run(data, *arguments, "--json", **options)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
+
+
+class Tools(AsyncTestCase):
+    async def test_drawers_graph_and_diary(self):
+        async def scenario(client):
+            tools = (await client.list_tools()).tools
+            self.assertEqual([tool.name for tool in tools], TOOLS)
+            for tool in tools:
+                self.assertTrue(tool.description and tool.output_schema, tool.name)
+            status = await call(client, "status")
+            self.assertEqual((status["total_drawers"], status["wings"], status["rooms"]), (0, {}, {}))
+            self.assertTrue(status["protocol"] and status["aaak_dialect"])
+
+            added = await call(client, "add_drawer", wing="project api", room="backend", content=VERBATIM)
+            self.assertTrue(added["success"] and added["drawer_id"].startswith("drawer_project_api_backend_"), added)
+            again = await call(client, "add_drawer", wing="project api", room="backend", content=VERBATIM)
+            self.assertEqual((again["drawer_id"], again["reason"]), (added["drawer_id"], "already_exists"))
+            drawer = await call(client, "get_drawer", drawer_id=added["drawer_id"])
+            self.assertEqual((drawer["content"], drawer["wing"], drawer["room"]), (VERBATIM, "project api", "backend"))
+            await call(client, "add_drawer", wing="project db", room="backend", content="The orders table has a key on customer_id")
+            [found] = (await call(client, "search", query="orders table key", wing="project db"))["results"]
+            self.assertEqual((found["wing"], found["room"]), ("project db", "backend"))
+            self.assertTrue(0 <= found["similarity"] <= 1)
+            duplicate = await call(client, "check_duplicate", content="The orders table has a key on customer_id")
+            self.assertTrue(duplicate["is_duplicate"])
+            taxonomy = (await call(client, "get_taxonomy"))["taxonomy"]
+            self.assertEqual(taxonomy, {"project api": {"backend": 1}, "project db": {"backend": 1}})
+            self.assertEqual((await call(client, "graph_stats"))["tunnel_rooms"], 1)
+            missing = await refused(client, "get_drawer", drawer_id="drawer_no")
+            self.assertEqual((missing["error"], missing["error_code"]), ("Drawer not found: drawer_no", "not_found"))
+            bad = await refused(client, "add_drawer", wing="a/b", room="r", content="x")
+            self.assertEqual((bad["success"], bad["error_code"]), (False, "invalid_argument"))
+            self.assertIn("wing", bad["error"])
+
+            fact = await call(client, "kg_add", subject="Max", predicate="works_on", object="Orders", valid_from="2026-01-01")
+            self.assertTrue(fact["success"])
+            about = await call(client, "kg_query", entity="max", as_of="2026-01-01")
+            self.assertEqual([(one["subject"], one["current"]) for one in about["facts"]], [("Max", True)])
+            await call(client, "kg_invalidate", subject="MAX", predicate="works on", object="orders")
+            about = await call(client, "kg_query", entity="Max")
+            self.assertEqual([one["current"] for one in about["facts"]], [False])
+
+            ends = {"source_wing": "project api", "source_room": "backend", "target_wing": "project db", "target_room": "backend"}
+            tunnel = await call(client, "create_tunnel", **ends, label="the same orders")
+            listed = await call(client, "list_tunnels")
+            self.assertEqual([one.get("tunnel_id", one.get("id")) for one in listed["tunnels"]], [tunnel["tunnel_id"]])
+            await call(client, "delete_tunnel", tunnel_id=tunnel["tunnel_id"])
+
+            await call(client, "diary_write", agent_name="Reviewer One", entry="0:REV|review|\"★★ slow query\"")
+            diary = await call(client, "diary_read", agent_name="Reviewer One")
+            self.assertEqual((diary["total"], diary["entries"][0]["content"]), (1, "0:REV|review|\"★★ slow query\""))
+            self.assertEqual((await call(client, "search", query="slow query review"))["results"][0]["room"], "backend")
+
+            self.assertEqual(await call(client, "hook_settings"), {**await call(client, "hook_settings"), "silent_save": True})
+            self.assertFalse((await call(client, "memories_filed_away"))["filed"])
+            await call(client, "update_drawer", drawer_id=added["drawer_id"], room="notes")
+            self.assertEqual((await call(client, "list_rooms", wing="project api"))["rooms"], {"notes": 1})
+            await call(client, "delete_drawer", drawer_id=added["drawer_id"])
+            self.assertEqual((await call(client, "reconnect"))["drawers"], 2)
+            listed = await call(client, "list_drawers")
+            self.assertEqual((listed["total"], len(listed["drawers"])), (2, 2))
+
+        await self.each(scenario, "mempalace")
+
+    async def test_what_one_dialect_files_the_other_finds(self):
+        with data_folder() as data, Server(data) as server:
+            async with server.client("2026-07-28", dialect="mempalace") as palace, \
+                    server.client("2026-07-28", dialect="mememory") as facts:
+                await palace.call_tool("mempalace_add_drawer", {"wing": "kitchen", "room": "recipes", "content": "The dough rests for 18 hours"})
+                await facts.call_tool("remember", {"content": "The oven needs 240 degrees", "project": "kitchen"})
+                recalled = text(await facts.call_tool("recall", {"query": "how long does the dough rest?", "project": "kitchen"}))
+                self.assertIn("18 hours", recalled)
+                found = value(await palace.call_tool("mempalace_search", {"query": "how hot is the oven?", "wing": "kitchen"}))
+                self.assertEqual(found["results"][0]["text"], "The oven needs 240 degrees")
+                self.assertEqual(value(await palace.call_tool("mempalace_list_wings", {}))["wings"], {"kitchen": 2})
+
+
+class Mining(unittest.TestCase):
+    def test_a_repository_is_mined_again_and_again_and_synced(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve() / "shop"
+            for path, content in {
+                ".gitignore": "*.log\nbuild/\n!keep.log\n",
+                "api/.gitignore": "/local.txt\n",
+                "api/orders.py": "def place(order):\n    return order\n\n\ndef cancel(order):\n    return None\n",
+                "api/local.txt": "not mine",
+                "web/page.md": "# Page\n\nWelcome.\n\n---\n\n> quoted\n",
+                "keep.log": "kept on purpose\n",
+                "debug.log": "noise\n",
+                "build/out.txt": "noise\n",
+                "README": "The shop\n",
+            }.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(content)
+            (root / "logo.png").write_bytes(b"\x89PNG\0\0")
+            git(root, "init")
+            age(root)
+
+            proposed = run(data, "palace", "init", str(root))
+            self.assertIn(b"api", proposed.stdout)
+            dry = command(data, "palace", "mine", str(root), "--dry-run")
+            first = command(data, "palace", "mine", str(root))
+            self.assertEqual(dry["drawers"], first["drawers"])
+            self.assertEqual((first["read"], first["passed_over"], first["wing"]), (4, {"not_text": 1}, "shop"))
+            again = command(data, "palace", "mine", str(root))
+            self.assertEqual((again["read"], again["unchanged"], again["drawers"]["added"]), (0, 4, 0))
+            self.assertEqual(set(sources(data)), {"orders.py", "page.md", "keep.log", "README"})
+            self.assertEqual(whole(data, "page.md"), (root / "web/page.md").read_text())
+
+            # One file changes, one is renamed, one goes, one is ignored by now.
+            (root / "web/page.md").write_text("# Page\n\nWelcome back.\n\n---\n\n> quoted\n")
+            (root / "api/orders.py").rename(root / "api/sales.py")
+            (root / "README").unlink()
+            (root / ".gitignore").write_text("*.log\nbuild/\n")
+            age(root)
+            before = ids(data, "orders.py")
+            third = command(data, "palace", "mine", str(root))
+            self.assertEqual((third["read"], third["moved"], third["gone"]), (2, 1, 2))
+            self.assertEqual(ids(data, "sales.py"), before)
+            self.assertEqual(whole(data, "page.md"), (root / "web/page.md").read_text())
+            found = command(data, "palace", "sync", str(root))
+            self.assertEqual((found["missing"], found["gitignored"], found["removed_drawers"], found["dry_run"]), (1, 1, 0, True))
+            total = found["kept"] + found["missing"] + found["gitignored"] + found["no_source"] + found["out_of_scope"]
+            self.assertEqual(total, found["scanned"])
+            removed = command(data, "palace", "sync", str(root), "--apply")
+            self.assertEqual(removed["removed_drawers"], 2)
+            self.assertEqual(set(sources(data)), {"sales.py", "page.md"})
+
+            # The whole project is away, as on a drive that is not mounted: nothing is removed.
+            root.rename(root.with_name("elsewhere"))
+            refused = run(data, "palace", "sync", "--apply", "--wing", "shop")
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertEqual(set(sources(data)), {"sales.py", "page.md"})
+
+    def test_a_mine_that_is_killed_goes_on(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve() / "many"
+            root.mkdir()
+            for number in range(400):
+                (root / f"file{number}.txt").write_text(f"The number of this file is {number}, and it says nothing else.\n")
+            age(root)
+            for _ in range(3):
+                environ = {**os.environ, "LOCI_DATA": str(data)}
+                process = subprocess.Popen([os.environ["LOCI_BIN"], "palace", "mine", str(root), "--no-wait"], env=environ,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                try:
+                    process.wait(timeout=0.15)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            last = command(data, "palace", "mine", str(root), "--no-wait")
+            self.assertEqual(last["read"] + last["unchanged"], 400)
+            self.assertEqual(len(drawers(data)), 400)
+
+    def test_wrong_use_is_told(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            for arguments, said in [
+                (["mine", folder + "/none"], b"none"),
+                (["mine", folder, "--wing", "a/b"], b"--wing"),
+                (["mine", folder, "--mode", "books"], b"convos"),
+                (["sync", "relative/none"], b"absolute"),
+                (["wake-up", "--tokens", "9"], b"100"),
+            ]:
+                done = run(data, "palace", *arguments)
+                self.assertEqual(done.returncode, 2, arguments)
+                self.assertIn(said, done.stderr)
+
+
+class Conversations(AsyncTestCase):
+    async def test_a_transcript_grows_between_two_runs_and_hooks_save_it_once(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            transcript = pathlib.Path(folder) / "session.jsonl"
+            said = [("user", "Why is the checkout slow?"), ("assistant", "The `orders` table lacks an index.\n\n---\n> measured"), ("user", "Then add one.")]
+            transcript.write_text("".join(event(*one, number) for number, one in enumerate(said)))
+            hook(data, "stop", transcript)
+            self.assertEqual(len(drawers(data)), 3)
+            # At the same time, and once more.
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                list(pool.map(lambda _: hook(data, "stop", transcript), range(4)))
+            append(transcript, event("assistant", "Done: idx_orders_customer.", 3) + event("user", "broken", 4)[:-20])
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                list(pool.map(lambda _: hook(data, "pre-compact", transcript), range(4)))
+            self.assertEqual(len(drawers(data)), 4)
+            transcript.write_text(transcript.read_text()[:-len(event("user", "broken", 4)[:-20])] + event("user", "Thanks!", 4))
+            mined = command(data, "palace", "mine", str(folder), "--mode", "convos", "--wing", "checkout")
+            self.assertEqual(mined["drawers"]["added"], 1)
+            self.assertEqual(command(data, "palace", "mine", str(folder), "--mode", "convos", "--wing", "checkout")["drawers"]["added"], 0)
+
+            async with stdio_client(data, "2026-07-28", dialect="mempalace") as client:
+                checkpoint = await call(client, "memories_filed_away")
+                self.assertEqual((checkpoint["filed"], checkpoint["message_count"]), (True, 1))
+                self.assertEqual(checkpoint, await call(client, "memories_filed_away"))
+                listed = (await call(client, "list_drawers", wing="checkout"))["drawers"]
+                texts = [(await call(client, "get_drawer", drawer_id=one["drawer_id"]))["content"] for one in listed]
+                self.assertEqual(texts, [one[1] for one in said] + ["Done: idx_orders_customer.", "Thanks!"])
+                found = await call(client, "search", query="which index was made for the orders?")
+                self.assertIn("idx_orders_customer", "".join(one["text"] for one in found["results"]))
+
+                # An agent whose host is not to save silently is asked to, but not for ever.
+                await call(client, "hook_settings", silent_save=False)
+                self.assertEqual(hook(data, "stop", transcript), "")
+                append(transcript, "".join(event("user", f"And number {number}?", 10 + number) for number in range(40)))
+                asked = json.loads(hook(data, "stop", transcript))
+                self.assertEqual(asked["decision"], "block")
+                self.assertEqual(hook(data, "stop", transcript, stop_hook_active=True), "")
+                self.assertEqual(hook(data, "stop", transcript), "")
+
+    def test_what_an_agent_reads_at_the_start(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            run(data, "add", "--bootstrap", "You are the librarian of the checkout team.")
+            for number in range(300):
+                run_add(data, number)
+            reply = json.loads(hook(data, "session-start", None, cwd=folder))
+            context = reply["hookSpecificOutput"]["additionalContext"]
+            self.assertIn("librarian", context)
+            self.assertLess(len(context), 10_000)
+            woken = run(data, "palace", "wake-up", "--wing", "checkout").stdout.decode()
+            self.assertIn("decided", woken)
+            self.assertLess(len(woken), 10_000)
+            compressed = run(data, "palace", "compress", "--wing", "checkout", "--limit", "3")
+            self.assertEqual(compressed.returncode, 0, compressed.stderr)
+            self.assertTrue(compressed.stdout.startswith(b"checkout|"), compressed.stdout)
+
+    def test_a_host_that_says_nonsense_is_no_obstacle(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            binary = pathlib.Path(folder) / "binary.jsonl"
+            binary.write_bytes(bytes(range(256)) * 40)
+            for stdin in [b"", b"{", b"[]", b"\xff\xfe", json.dumps({"transcript_path": folder + "/none.jsonl"}).encode(),
+                          json.dumps({"transcript_path": str(binary)}).encode()]:
+                done = run(data, "hook", "run", "--host", "claude-code", "--event", "stop", stdin=stdin)
+                # 2 would keep the agent from stopping.
+                self.assertEqual((done.returncode, done.stdout), (1, b""), stdin)
+                self.assertIn(b"error: ", done.stderr)
+            done = run(data, "hook", "run", "--host", "codex", "--event", "stop", stdin=b'{"transcript_path": null}')
+            self.assertEqual((done.returncode, done.stdout), (0, b""))
+
+    def test_hooks_are_installed_once_and_taken_out(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as home:
+            for host, name in [("claude-code", ".claude/settings.json"), ("codex", ".codex/hooks.json")]:
+                file = pathlib.Path(home) / name
+                file.parent.mkdir()
+                before = {"model": "x", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}
+                file.write_text(json.dumps(before))
+                variables = {"HOME": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
+                self.assertTrue(command(data, "hook", "install", "--host", host, variables=variables)["changed"])
+                installed = json.loads(file.read_text())
+                self.assertFalse(command(data, "hook", "install", "--host", host, variables=variables)["changed"])
+                self.assertEqual(sorted(installed["hooks"]), ["PreCompact", "SessionStart", "Stop"])
+                line = installed["hooks"]["SessionStart"][0]["hooks"][0]["command"]
+                # Exactly as the host runs it, with nothing of this test's environment.
+                environ = {"PATH": os.environ["PATH"], "HOME": home}
+                done = subprocess.run(["sh", "-c", line], input=b'{"cwd": "/"}', env=environ, capture_output=True, timeout=60)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("additionalContext", json.loads(done.stdout)["hookSpecificOutput"])
+                command(data, "hook", "uninstall", "--host", host, variables=variables)
+                self.assertEqual(json.loads(file.read_text()), before)
+                self.assertEqual(len(list(file.parent.iterdir())), 3, "the file and two backups")
+
+
+def run_add(data, number):
+    done = run(data, "add", "--project", "checkout", f"We decided number {number}: the checkout shows {number} articles.")
+    assert done.returncode == 0, done.stderr
+
+
+def event(role, words, number):
+    """A line as Claude Code writes it."""
+    content = words if role == "user" else [{"type": "text", "text": words}]
+    line = {
+        "type": role, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s1",
+        "cwd": "/srv/checkout", "timestamp": f"2026-03-01T10:00:{number:02d}.000Z", "isSidechain": False,
+        "message": {"role": role, "content": content},
+    }
+    return json.dumps(line) + "\n"
+
+
+def append(path, lines):
+    with path.open("a") as file:
+        file.write(lines)
+
+
+def hook(data, name, transcript, cwd="/srv/checkout", **more):
+    said = {"session_id": "s1", "cwd": cwd, "hook_event_name": name, "transcript_path": transcript and str(transcript), **more}
+    done = run(data, "hook", "run", "--host", "claude-code", "--event", name, stdin=json.dumps(said).encode())
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode().strip()
+
+
+def age(root):
+    """Makes everything in a folder so old that its time tells every later change."""
+    for path in root.rglob("*"):
+        moment = path.stat().st_mtime - 100
+        os.utime(path, (moment, moment))
+
+
+def drawers(data):
+    """All drawers as the tools list them, in the order of filing."""
+
+    async def listed():
+        found = []
+        async with stdio_client(data, "2026-07-28", "--search", "words", dialect="mempalace") as client:
+            while True:
+                page = await call(client, "list_drawers", limit=100, offset=len(found))
+                found += page["drawers"]
+                if len(found) >= page["total"]:
+                    return found
+
+    return apart(listed)
+
+
+def sources(data):
+    """The texts of all drawers, whole, by the names of the files that they come from."""
+
+    async def read():
+        texts = {}
+        async with stdio_client(data, "2026-07-28", "--search", "words", dialect="mempalace") as client:
+            for one in (await call(client, "list_drawers", limit=100))["drawers"]:
+                drawer = await call(client, "get_drawer", drawer_id=one["drawer_id"])
+                texts.setdefault(drawer["metadata"]["source_file"], []).append(drawer)
+        return texts
+
+    return apart(read)
+
+
+def apart(work):
+    """Runs asynchronous work to its end, beside whatever loop there may be."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(work())).result()
+
+
+def ids(data, name):
+    return {drawer["drawer_id"] for drawer in sources(data)[name]}
+
+
+def whole(data, name):
+    return "".join(drawer["content"] for drawer in sources(data)[name])
+
+
+if __name__ == "__main__":
+    unittest.main()
