@@ -15,6 +15,7 @@ use loci_tokens::BpeTokens;
 use loci_vault::{VaultFolder, is_watched};
 use serde_json::{Map, Value};
 
+use crate::damage::way_out;
 use crate::exit::{Exit, Failure};
 use crate::output::note;
 use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
@@ -210,7 +211,15 @@ impl Drop for Parts {
 /// [`Exit::DataFolder`] or [`Exit::Database`], with what to do.
 pub fn open_store(settings: &Settings, data: &Path) -> Result<SqliteStore, Failure> {
     let options = Options { busy_timeout: settings.busy_timeout };
-    SqliteStore::open(data, options).map_err(|error| open_failure(&error))
+    SqliteStore::open(data, options).map_err(|error| {
+        let failure = open_failure(&error);
+        match error {
+            OpenError::NotADatabase { .. } => {
+                Failure { message: format!("{}; {}", failure.message, way_out(data)), ..failure }
+            }
+            _ => failure,
+        }
+    })
 }
 
 /// The exit code that goes with a store that does not open.
