@@ -72,6 +72,10 @@ class Tools(AsyncTestCase):
             [found] = (await call(client, "search", query="orders table key", wing="project db"))["results"]
             self.assertEqual((found["wing"], found["room"]), ("project db", "backend"))
             self.assertTrue(0 <= found["similarity"] <= 1)
+            prompt = "You are a helpful assistant. " * 4_000
+            found = await call(client, "search", query=prompt + "**Which key has the orders table?** Thanks!", limit=1)
+            self.assertEqual((found["query"], found["sanitizer"]["method"]), ("**Which key has the orders table?**", "question"))
+            self.assertEqual(found["results"][0]["wing"], "project db")
             duplicate = await call(client, "check_duplicate", content="The orders table has a key on customer_id")
             self.assertTrue(duplicate["is_duplicate"])
             taxonomy = (await call(client, "get_taxonomy"))["taxonomy"]
@@ -87,18 +91,24 @@ class Tools(AsyncTestCase):
             self.assertTrue(fact["success"])
             about = await call(client, "kg_query", entity="max", as_of="2026-01-01")
             self.assertEqual([(one["subject"], one["current"]) for one in about["facts"]], [("Max", True)])
+            again = await call(client, "kg_add", subject="max", predicate="works_on", object="Orders", valid_from="2026-02-01")
+            self.assertEqual((again["triple_id"], again["valid_from"]), (fact["triple_id"], "2026-01-01"))
+            self.assertIn("since 2026-01-01", again["notice"])
             await call(client, "kg_invalidate", subject="MAX", predicate="works on", object="orders")
             about = await call(client, "kg_query", entity="Max")
             self.assertEqual([one["current"] for one in about["facts"]], [False])
 
             ends = {"source_wing": "project api", "source_room": "backend", "target_wing": "project db", "target_room": "backend"}
             tunnel = await call(client, "create_tunnel", **ends, label="the same orders")
-            listed = await call(client, "list_tunnels")
+            listed = await call(client, "list_tunnels", limit=1)
+            self.assertEqual((listed["count"], listed["total"]), (1, 1))
             self.assertEqual([one.get("tunnel_id", one.get("id")) for one in listed["tunnels"]], [tunnel["tunnel_id"]])
             await call(client, "delete_tunnel", tunnel_id=tunnel["tunnel_id"])
 
             await call(client, "diary_write", agent_name="Reviewer One", entry="0:REV|review|\"★★ slow query\"")
             diary = await call(client, "diary_read", agent_name="Reviewer One")
+            moved = await refused(client, "update_drawer", drawer_id=diary["entries"][0]["entry_id"], room="notes")
+            self.assertIn("`room` cannot change here", moved["error"])
             self.assertEqual((diary["total"], diary["entries"][0]["content"]), (1, "0:REV|review|\"★★ slow query\""))
             self.assertEqual((await call(client, "search", query="slow query review"))["results"][0]["room"], "backend")
 
@@ -152,9 +162,10 @@ class Mining(unittest.TestCase):
             dry = command(data, "palace", "mine", str(root), "--dry-run")
             first = command(data, "palace", "mine", str(root))
             self.assertEqual(dry["drawers"], first["drawers"])
-            self.assertEqual((first["read"], first["passed_over"], first["wing"]), (4, {"not_text": 1}, "shop"))
+            self.assertEqual((first["read"], first["passed_over"], first["wings"]), (4, {"not_text": 1}, ["shop"]))
             again = command(data, "palace", "mine", str(root))
-            self.assertEqual((again["read"], again["unchanged"], again["drawers"]["added"]), (0, 4, 0))
+            self.assertEqual((again["read"], again["unchanged"]), (0, 4))
+            self.assertEqual(again["drawers"], {"added": 0, "kept": first["drawers"]["added"], "removed": 0})
             self.assertEqual(set(sources(data)), {"orders.py", "page.md", "keep.log", "README"})
             self.assertEqual(whole(data, "page.md"), (root / "web/page.md").read_text())
 
@@ -166,7 +177,7 @@ class Mining(unittest.TestCase):
             age(root)
             before = ids(data, "orders.py")
             third = command(data, "palace", "mine", str(root))
-            self.assertEqual((third["read"], third["moved"], third["gone"]), (2, 1, 2))
+            self.assertEqual([third[key] for key in ("read", "moved", "gone", "ignored")], [2, 1, 1, 1])
             self.assertEqual(ids(data, "sales.py"), before)
             self.assertEqual(whole(data, "page.md"), (root / "web/page.md").read_text())
             found = command(data, "palace", "sync", str(root))
@@ -182,6 +193,100 @@ class Mining(unittest.TestCase):
             refused = run(data, "palace", "sync", "--apply", "--wing", "shop")
             self.assertNotEqual(refused.returncode, 0)
             self.assertEqual(set(sources(data)), {"sales.py", "page.md"})
+
+    def test_drawers_stay_when_files_move_and_rooms_change(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve() / "shop"
+            blank = "\n" * 9_000
+            texts = {"api/orders.py": "def place():\n    pass\n" + blank, "web/page.md": "x" * 4_000 + "\n" + " " * 5_000 + "\ny\n"}
+            for path, content in texts.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(content)
+            age(root)
+            first = command(data, "palace", "mine", str(root))
+            self.assertEqual({name: whole(data, name) for name in ("orders.py", "page.md")}, {path.split("/")[1]: content for path, content in texts.items()})
+            kept = ids(data, "orders.py") | ids(data, "page.md")
+            # Another plan: the same drawers in other rooms.
+            (root / ".loci-palace.toml").write_text('wing = "shop"\n[rooms]\nsales = ["api"]\n')
+            reread = command(data, "palace", "mine", str(root), "--reread")
+            self.assertEqual((reread["read"], reread["drawers"]), (2, {"added": 0, "kept": first["drawers"]["added"], "removed": 0}))
+            self.assertEqual(ids(data, "orders.py") | ids(data, "page.md"), kept)
+            self.assertEqual({one["room"] for one in drawers(data)}, {"sales", "general"})
+            # The whole folder moves, and no file that is there is taken for one that is gone.
+            moved = root.rename(root.with_name("market"))
+            mined = command(data, "palace", "mine", str(moved))
+            self.assertEqual((mined["moved"], mined["gone"], mined["drawers"]["added"]), (2, 0, 0))
+            self.assertEqual(ids(data, "orders.py") | ids(data, "page.md"), kept)
+            # A copy of what is ignored by now is a file of its own.
+            (moved / "copy.py").write_text(texts["api/orders.py"])
+            (moved / ".gitignore").write_text("api/\n")
+            age(moved)
+            mined = command(data, "palace", "mine", str(moved))
+            self.assertEqual((mined["moved"], mined["ignored"], mined["gone"]), (0, 1, 0))
+            below = run(data, "palace", "mine", str(moved / "web"), "--dry-run")
+            self.assertIn(b".loci-palace.toml was not used", below.stderr)
+            git(moved, "init")
+            ignored = run(data, "palace", "mine", str(moved / "api"), "--dry-run")
+            self.assertIn(b"the rules of git exclude", ignored.stderr)
+
+    def test_two_mines_at_once_are_one(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve() / "many"
+            root.mkdir()
+            for number in range(300):
+                (root / f"file{number}.txt").write_text(f"This is the file of the number {number}.\n")
+            age(root)
+            with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                mined = list(pool.map(lambda _: command(data, "palace", "mine", str(root), "--no-wait"), range(3)))
+            for report in mined:
+                self.assertEqual((report["read"] + report["unchanged"], report["failures"]), (300, 0))
+            self.assertEqual(sum(report["drawers"]["added"] for report in mined), 300)
+            self.assertEqual(len(drawers(data)), 300)
+
+    def test_the_global_wing_is_that_of_the_tools(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve() / "shop"
+            root.mkdir()
+            (root / "a.txt").write_text("For everyone.\n")
+            age(root)
+            for added in (1, 0):
+                mined = command(data, "palace", "mine", str(root), "--wing", "global")
+                self.assertEqual((mined["wings"], mined["drawers"]["added"]), (["global"], added))
+            (root / ".loci-palace.toml").write_text('wing = "global"\n')
+            self.assertEqual(command(data, "palace", "mine", str(root))["unchanged"], 1)
+            run(data, "add", "Another memory of no project.")
+            self.assertEqual({one["wing"] for one in drawers(data)}, {"global"})
+            (root / "a.txt").unlink()
+            synced = command(data, "palace", "sync", str(root), "--wing", "global", "--apply")
+            self.assertEqual(synced["removed_drawers"], 1)
+
+    def test_what_people_changed_stays_until_the_file_changes(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve() / "shop"
+            root.mkdir()
+            (root / "notes.md").write_text("# One\n\n" + "The first section. " * 80 + "\n\n# Two\n\n" + "The second section. " * 80 + "\n")
+            (root / "secret.txt").write_text("The password is swordfish.\n")
+            age(root)
+            command(data, "palace", "mine", str(root), "--no-wait")
+            edited, deleted = sources(data)["notes.md"]
+
+            async def change():
+                async with stdio_client(data, "2026-07-28", "--search", "words", dialect="mempalace") as client:
+                    await call(client, "update_drawer", drawer_id=edited["drawer_id"], content="Better", room="kept")
+                    await call(client, "delete_drawer", drawer_id=deleted["drawer_id"])
+
+            apart(change)
+            # Another time, and the same text: as a checkout of another branch and back leaves it.
+            os.utime(root / "notes.md")
+            again = command(data, "palace", "mine", str(root), "--no-wait")
+            self.assertEqual((again["read"], again["unchanged"], again["drawers"]["added"]), (0, 2, 0))
+            [drawer] = sources(data)["notes.md"]
+            self.assertEqual((drawer["content"], drawer["room"]), ("Better", "kept"))
+            # What is no text any more leaves nothing behind.
+            (root / "secret.txt").write_text("")
+            emptied = command(data, "palace", "mine", str(root), "--no-wait")
+            self.assertEqual((emptied["passed_over"], emptied["drawers"]["removed"]), ({"empty": 1}, 1))
+            self.assertEqual(set(sources(data)), {"notes.md"})
 
     def test_a_mine_that_is_killed_goes_on(self):
         with data_folder() as data, tempfile.TemporaryDirectory() as folder:
@@ -209,6 +314,7 @@ class Mining(unittest.TestCase):
                 (["mine", folder + "/none"], b"none"),
                 (["mine", folder, "--wing", "a/b"], b"--wing"),
                 (["mine", folder, "--mode", "books"], b"convos"),
+                (["mine", __file__], b"--mode convos"),
                 (["sync", "relative/none"], b"absolute"),
                 (["wake-up", "--tokens", "9"], b"100"),
             ]:
@@ -217,7 +323,85 @@ class Mining(unittest.TestCase):
                 self.assertIn(said, done.stderr)
 
 
+def mine_conversations(data, path, *arguments):
+    return command(data, "palace", "mine", str(path), "--mode", "convos", *arguments)
+
+
+class Exports(unittest.TestCase):
+    def export(self, **conversations):
+        """As Claude.ai writes it."""
+        return json.dumps([
+            {"uuid": uuid, "name": f"About {uuid}", "chat_messages": [
+                {"sender": "human" if number % 2 == 0 else "assistant", "text": text, "created_at": f"2026-03-01T10:00:{number:02d}Z"}
+                for number, text in enumerate(texts)
+            ]} for uuid, texts in conversations.items()
+        ])
+
+    def test_a_later_export_adds_what_is_new(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            exports = pathlib.Path(folder).resolve() / "exports"
+            exports.mkdir()
+            march, april = exports / "march.json", exports / "april.json"
+            march.write_text(self.export(knots=["Which knot?", "A bowline.", "ok"], tea=["Tea?", "Yes."]))
+            age(exports)
+            dry = mine_conversations(data, exports, "--dry-run")
+            first = mine_conversations(data, exports)
+            self.assertEqual((dry["drawers"], first["drawers"]["added"], first["wings"]), (first["drawers"], 5, ["exports"]))
+            self.assertEqual(mine_conversations(data, exports)["drawers"], {"added": 0, "kept": 5, "removed": 0})
+            april.write_text(self.export(knots=["Which knot?", "A bowline.", "ok", "ok"], tea=["Tea?", "Yes."], new=["Hm?", "ok"]))
+            mined = mine_conversations(data, april)
+            self.assertEqual((mined["wings"], mined["drawers"]), (["exports"], {"added": 3, "kept": 5, "removed": 0}))
+            # Renamed, it is the same.
+            april.rename(exports / "may.json")
+            mined = mine_conversations(data, exports)
+            self.assertEqual((mined["moved"], mined["drawers"]["added"]), (1, 0))
+            self.assertEqual(len(drawers(data)), 8)
+            self.assertEqual({name: len(texts) for name, texts in sources(data).items()}, {"march.json": 5, "may.json": 3})
+
+    def test_a_large_export_that_is_interrupted_is_filed_once(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "conversations.json"
+            path.write_text(self.export(**{f"c{number}": [f"Question {number}?", "ok", "ok"] for number in range(1_000)}))
+            environ = {**os.environ, "LOCI_DATA": str(data)}
+            for _ in range(2):
+                process = subprocess.Popen([os.environ["LOCI_BIN"], "palace", "mine", str(path), "--mode", "convos", "--wing", "w", "--no-wait"],
+                                           env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                try:
+                    process.wait(timeout=0.5)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            last = mine_conversations(data, path, "--wing", "w", "--no-wait")
+            self.assertEqual(last["drawers"]["added"] + last["drawers"]["kept"], 3_000)
+            self.assertEqual(command(data, "palace", "mine", str(path), "--mode", "convos", "--wing", "w", "--no-wait")["drawers"]["added"], 0)
+
+
 class Conversations(AsyncTestCase):
+    def test_transcripts_are_mined_each_into_the_wing_of_its_work(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve() / "projects"
+            root.mkdir()
+            # The rules of git are for projects.
+            (root / ".gitignore").write_text("*.jsonl\n")
+            (root / "none.txt").write_text("Nobody said this.\n")
+            shop = json.loads(event("user", "What does the shop sell?", 0))
+            (root / "one.jsonl").write_text(event("user", "Why is the checkout slow?", 0) + event("user", "A\0B", 1))
+            (root / "two.jsonl").write_text(json.dumps({**shop, "cwd": str(root)}) + "\n")
+            hook(data, "stop", root / "one.jsonl", cwd="/")
+            mined = mine_conversations(data, root)
+            self.assertEqual((mined["wings"], mined["drawers"]["added"]), (["checkout", "projects"], 1))
+            self.assertEqual((mined["read"], mined["unchanged"], mined["passed_over"]), (1, 1, {"no_transcript": 1}))
+            self.assertEqual({(one["wing"], one["room"]) for one in drawers(data)}, {("checkout", "conversations"), ("projects", "conversations")})
+            # In a wing of its own it is filed once more, and what no drawer may hold is told of.
+            mined = mine_conversations(data, root / "one.jsonl", "--wing", "apart")
+            self.assertEqual((mined["wings"], mined["drawers"]["added"], mined["broken"]), (["apart"], 1, 1))
+            # Renamed and gone on with.
+            (root / "one.jsonl").rename(root / "renamed.jsonl")
+            append(root / "renamed.jsonl", event("assistant", "It lacks an index.", 2))
+            mined = mine_conversations(data, root)
+            self.assertEqual((mined["moved"], mined["drawers"]["added"]), (1, 1))
+            self.assertEqual(set(sources(data)), {"renamed.jsonl", "two.jsonl", "one.jsonl"})
+
     async def test_a_transcript_grows_between_two_runs_and_hooks_save_it_once(self):
         with data_folder() as data, tempfile.TemporaryDirectory() as folder:
             transcript = pathlib.Path(folder) / "session.jsonl"
@@ -256,6 +440,44 @@ class Conversations(AsyncTestCase):
                 self.assertEqual(hook(data, "stop", transcript, stop_hook_active=True), "")
                 self.assertEqual(hook(data, "stop", transcript), "")
 
+    def test_an_agent_is_asked_by_the_messages_of_each_transcript(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            call_once(data, "hook_settings", silent_save=False)
+            one, other = (pathlib.Path(folder) / name for name in ("one.jsonl", "other.jsonl"))
+            messages = "".join(event("user", f"Number {number}?", number) for number in range(59))
+            for transcript in (one, other):
+                transcript.write_text("".join(messages.splitlines(True)[:30]))
+                self.assertIn("decision", hook(data, "stop", transcript))
+            # What is asked in one session is not asked again because of the other.
+            for transcript in (one, other, one):
+                transcript.write_text(messages)
+                self.assertEqual(hook(data, "stop", transcript), "")
+            # A transcript that is rewritten begins anew, at what it has then.
+            other.write_text(event("user", "Something else?", 0))
+            self.assertEqual(hook(data, "stop", other), "")
+            other.write_text(event("user", "Something else?", 0) + messages.replace("Number", "And"))
+            self.assertIn("decision", hook(data, "stop", other))
+
+    def test_the_wing_of_a_session_is_that_of_its_repository(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            shop = pathlib.Path(folder).resolve() / "shop"
+            (shop / "api" / "orders").mkdir(parents=True)
+            git(shop, "init")
+            transcript = pathlib.Path(folder) / "session.jsonl"
+            line = json.loads(event("user", "Where are the orders?", 0))
+            transcript.write_text(json.dumps({**line, "cwd": str(shop / "api")}) + "\n")
+            # The session goes on in another folder, whose wing is another one.
+            hook(data, "stop", transcript, cwd=str(shop / "api" / "orders"))
+            append(transcript, event("assistant", "In the table.", 1))
+            hook(data, "stop", transcript, cwd="/")
+            self.assertEqual({one["wing"] for one in drawers(data)}, {"shop"})
+            mined = command(data, "palace", "mine", str(transcript), "--mode", "convos")
+            self.assertEqual(mined["drawers"]["added"], 0)
+            (shop / ".loci-palace.toml").write_text('wing = "the shop"\n')
+            run(data, "add", "--project", "the shop", "We decided that the shop opens at nine.")
+            woken = json.loads(hook(data, "session-start", None, cwd=str(shop / "api" / "orders")))
+            self.assertIn("opens at nine", woken["hookSpecificOutput"]["additionalContext"])
+
     def test_what_an_agent_reads_at_the_start(self):
         with data_folder() as data, tempfile.TemporaryDirectory() as folder:
             run(data, "add", "--bootstrap", "You are the librarian of the checkout team.")
@@ -282,8 +504,31 @@ class Conversations(AsyncTestCase):
                 # 2 would keep the agent from stopping.
                 self.assertEqual((done.returncode, done.stdout), (1, b""), stdin)
                 self.assertIn(b"error: ", done.stderr)
+                if b"none.jsonl" in stdin:
+                    self.assertIn(b"transcript", done.stderr)
+                    self.assertNotIn(b"give a folder", done.stderr)
             done = run(data, "hook", "run", "--host", "codex", "--event", "stop", stdin=b'{"transcript_path": null}')
             self.assertEqual((done.returncode, done.stdout), (0, b""))
+
+    def test_no_hook_that_fails_stops_the_agent(self):
+        with data_folder() as data:
+            for arguments, variables in [
+                (["--host", "claude-code", "--event", "dinner"], {}),
+                (["--host", "abacus", "--event", "stop"], {}),
+                (["--host", "claude-code"], {}),
+                (["--host", "claude-code", "--event", "stop", "--bogus"], {}),
+                (["--host", "claude-code", "--event", "stop", "--search", "no"], {}),
+                (["--host", "claude-code", "--event", "stop"], {"LOCI_SEARCH": "no"}),
+                (["--host", "claude-code", "--event", "session-start"], {"LOCI_DATA": "/dev/null/data"}),
+            ]:
+                done = run(data, "hook", "run", *arguments, stdin=b"{}", variables=variables)
+                self.assertEqual((done.returncode, done.stdout), (1, b""), arguments)
+                self.assertIn(b"error: ", done.stderr)
+            # Before the command as well; and what a person calls keeps its codes.
+            done = run(data, "--bogus", "hook", "run", "--host", "codex", "--event", "stop", stdin=b"{}")
+            self.assertEqual((done.returncode, done.stdout), (1, b""))
+            self.assertEqual(run(data, "hook", "install", "--host", "abacus").returncode, 2)
+            self.assertEqual(run(data, "hook", "run", "--help").returncode, 0)
 
     def test_hooks_are_installed_once_and_taken_out(self):
         with data_folder() as data, tempfile.TemporaryDirectory() as home:
@@ -293,7 +538,9 @@ class Conversations(AsyncTestCase):
                 before = {"model": "x", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}
                 file.write_text(json.dumps(before))
                 variables = {"HOME": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
-                self.assertTrue(command(data, "hook", "install", "--host", host, variables=variables)["changed"])
+                first = run(data, "hook", "install", "--host", host, "--json", variables=variables)
+                self.assertTrue(json.loads(first.stdout)["changed"])
+                self.assertEqual(b"trusted" in first.stderr, host == "codex", first.stderr)
                 installed = json.loads(file.read_text())
                 self.assertFalse(command(data, "hook", "install", "--host", host, variables=variables)["changed"])
                 self.assertEqual(sorted(installed["hooks"]), ["PreCompact", "SessionStart", "Stop"])
@@ -341,6 +588,16 @@ def age(root):
     for path in root.rglob("*"):
         moment = path.stat().st_mtime - 100
         os.utime(path, (moment, moment))
+
+
+def call_once(data, tool, **arguments):
+    """A call of a tool by a client of its own."""
+
+    async def called():
+        async with stdio_client(data, "2026-07-28", "--search", "words", dialect="mempalace") as client:
+            return await call(client, tool, **arguments)
+
+    return apart(called)
 
 
 def drawers(data):

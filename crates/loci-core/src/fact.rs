@@ -81,6 +81,8 @@ pub struct FactQuery {
     pub triple: Option<[String; 3]>,
     /// Facts that held at any moment of this period.
     pub as_of: Option<Period>,
+    /// How many of them to skip.
+    pub offset: usize,
     /// How many at most.
     pub limit: usize,
 }
@@ -121,7 +123,8 @@ pub struct TunnelEnd {
     pub collection: Option<String>,
     /// The section within it.
     pub section: String,
-    /// The memory there that is meant, if one is. Stores take it off when that memory is removed.
+    /// The memory there that is meant, if one is. Stores take it off when that memory is removed, not when it goes
+    /// elsewhere.
     pub memory: Option<MemoryId>,
 }
 

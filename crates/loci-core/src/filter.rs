@@ -31,6 +31,8 @@ pub struct Filter {
     pub collections: CollectionFilter,
     /// Only these sections; all, if empty.
     pub sections: Vec<String>,
+    /// Only these kinds; all, if empty.
+    pub kinds: Vec<String>,
     /// Only memories that carry every one of these tags.
     pub tags: Vec<String>,
     /// Only memories with this delivery.
@@ -131,6 +133,7 @@ impl Filter {
             created_until: None,
             collections: CollectionFilter::Any,
             sections: Vec::new(),
+            kinds: Vec::new(),
             tags: Vec::new(),
             delivery: None,
             superseded: Superseded::Show,
@@ -153,6 +156,7 @@ impl Filter {
             && self.created_until.is_none_or(|until| memory.created_at <= until)
             && self.collections.admits(memory.place.collection.as_deref())
             && (self.sections.is_empty() || self.sections.contains(&memory.place.section))
+            && (self.kinds.is_empty() || self.kinds.contains(&memory.kind))
             && self.tags.iter().all(|tag| memory.tags.contains(tag))
             && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
             && (self.forgotten == Forgotten::Show || memory.forgotten_at.is_none())

@@ -103,7 +103,7 @@ pub const ENTITY_BYTES_MAX: usize = 512;
 pub const TRAVERSED_MAX: usize = 50;
 /// Steps of such a walk; a larger number clamps to it.
 pub const HOPS_MAX: usize = 10;
-/// Tunnels of one space.
+/// Tunnels of one owner in a space, or of nobody.
 pub const TUNNELS_MAX: usize = 10_000;
 /// Bytes of a file that memories are made from; a larger one is left out and counted.
 pub const SOURCE_FILE_BYTES_MAX: u64 = 10 << 20;

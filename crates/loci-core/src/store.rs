@@ -7,8 +7,8 @@
 use crate::{
     Access, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Fact, FactStore,
     Filter, IdempotencyStore, Job, JobOutcome, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore,
-    Page, Passage, Period, Reader, Result, SettingStore, SourceFile, SourceStore, Space, Tier, Timestamp, Tunnel,
-    TunnelStore, Vector,
+    Page, Passage, Period, Place, Reader, Result, SettingStore, SourceFile, SourceStore, Space, Tier, Timestamp,
+    Tunnel, TunnelStore, Vector,
 };
 
 /// Changes that happen together or not at all.
@@ -103,8 +103,15 @@ pub enum Change {
         /// The end that it gets.
         valid_to: Period,
     },
-    /// Stores a tunnel, in the place of the one with that id.
-    PutTunnel(Box<Tunnel>),
+    /// Stores a tunnel, in the place of the one with that id. That must be `expect`, so that nothing is lost of what
+    /// another process changed meanwhile. The memories that its ends name must be there by then, in this batch or
+    /// before, softly deleted or not: what is removed later is taken off.
+    PutTunnel {
+        /// The tunnel as it is to be.
+        tunnel: Box<Tunnel>,
+        /// The tunnel as it was read; none, if there was none.
+        expect: Option<Box<Tunnel>>,
+    },
     /// Removes a tunnel, which must be there.
     DeleteTunnel {
         /// Its id.
@@ -253,8 +260,8 @@ pub trait Store:
     ///
     /// # Errors
     /// `conflict` if an expectation does not hold, a position of a [`Thread`](crate::Thread) or the key of an
-    /// answer is taken, or a fact with an open end is there already (nothing was changed, try again from a fresh
-    /// read); `unavailable` if the store cannot be written now.
+    /// answer is taken, a fact with an open end is there already, or the memory of a tunnel's end is not there
+    /// (nothing was changed, try again from a fresh read); `unavailable` if the store cannot be written now.
     fn commit(&self, batch: Batch) -> Result<()>;
 
     /// The memories with these ids that pass the filter, all as of one moment. In the order of
@@ -263,6 +270,12 @@ pub trait Store:
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>>;
+
+    /// The ids and places of the same memories, in the same order, as of one moment: for those who need no more.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>>;
 
     /// The ids and revisions of the memories that pass the filter, last updated first, ties by id, at most
     /// `limit`.
@@ -295,8 +308,8 @@ pub trait Store:
     fn filed(&self, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>>;
 
     /// How many memories pass the filter, by place and kind, in the order of collection, section and kind. For a
-    /// filter that asks for nothing but space, reader, moment, tiers, `apart_origin`, collections, sections and
-    /// forgotten ones it costs by the number of places, and by the memories that are to expire, not by all.
+    /// filter that asks for nothing but space, reader, moment, tiers, `apart_origin`, collections, sections,
+    /// kinds and forgotten ones it costs by the number of places, and by the memories that are to expire, not by all.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -210,10 +210,7 @@ impl Tool {
 
     /// The failure of a call whose caller lacks a scope.
     fn denial(&self) -> Error {
-        let names: Vec<String> = self.scopes().iter().map(|scope| format!("`{}`", scope.name())).collect();
-        let plural = if names.len() > 1 { "s" } else { "" };
-        let message = format!("{} needs a token with the scope{plural} {}", self.name, names.join(" and "));
-        Error::new(ErrorCode::Forbidden, message)
+        denial(self.name, self.scopes())
     }
 
     /// The arguments under their own names, if the caller has the scopes and they hold against the schema and what
@@ -252,6 +249,14 @@ impl Tool {
         schema::refuse(&faults)?;
         Ok(arguments)
     }
+}
+
+/// The failure of a call of that tool whose caller lacks one of these scopes.
+pub(crate) fn denial(tool: &str, scopes: Scopes) -> Error {
+    let names: Vec<String> = scopes.iter().map(|scope| format!("`{}`", scope.name())).collect();
+    let plural = if names.len() > 1 { "s" } else { "" };
+    let message = format!("{tool} needs a token with the scope{plural} {}", names.join(" and "));
+    Error::new(ErrorCode::Forbidden, message)
 }
 
 /// How a dialect says that a call failed.

@@ -138,6 +138,11 @@ impl Engine {
         Engine { phases, ..self }
     }
 
+    /// How searches find candidates.
+    pub fn search_mode(&self) -> SearchMode {
+        self.search_mode
+    }
+
     /// What the installation decides for itself.
     pub fn policy(&self) -> &Policy {
         &self.policy

@@ -37,7 +37,7 @@ pub use ops::list::List;
 pub use ops::once::{Answer, Keyed};
 pub use ops::page::{HitPage, PageRequest};
 pub use ops::recall::{Hit, Recall, Recalled, Signals};
-pub use ops::refile::Refile;
+pub use ops::refile::{Refile, Refiled};
 pub use ops::relate::{Facts, Relate, Related, name_key};
 pub use ops::remember::{Embedding, Remember, Remembered, Similar, SimilarQuery};
 pub use ops::resemble::{Resembling, passage_count};

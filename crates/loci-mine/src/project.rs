@@ -19,7 +19,8 @@ use sha2::{Digest, Sha256};
 
 use rules::Folder;
 
-pub use plan::{PLAN_FILE, Plan, place_name, propose};
+pub use plan::{NameRule, PLAN_FILE, Plan, place_name, propose};
+pub use rules::{is_gone, top_of};
 pub use sections::{Section, sections};
 
 /// Names of files in which package managers keep the exact versions of everything.
@@ -67,6 +68,8 @@ pub struct Walked {
     pub files: Vec<(PathBuf, FileStamp)>,
     /// What was passed over although it is no ignored file: links, special files, and what could not be read.
     pub passed_over: Vec<(PathBuf, Unread)>,
+    /// Whether the rules exclude the folder itself, so that there is nothing to read.
+    pub is_ignored: bool,
 }
 
 /// Why a file is not read.
@@ -108,14 +111,28 @@ pub fn walk(root: &Path) -> io::Result<Walked> {
     walk_with(root, gitconfig_excludes_path().as_deref())
 }
 
-/// The same with another file of the user's own excludes.
+/// All files of a folder, whatever git's rules say of them; hidden ones and links as in [`walk`].
+///
+/// # Errors
+/// As for [`walk`].
+pub fn walk_all(root: &Path) -> io::Result<Walked> {
+    walk_in(&absolute(root)?, None)
+}
+
+/// As [`walk`], with another file of the user's own excludes.
 pub(crate) fn walk_with(root: &Path, users: Option<&Path>) -> io::Result<Walked> {
     let root = absolute(root)?;
     let folder = Folder::open(&fs::canonicalize(&root)?, users)?;
-    let mut walked = Walked::default();
-    let mut waiting = walked.list(&root, &folder)?;
+    walk_in(&root, Some(folder))
+}
+
+/// With the rules of a folder, or with none.
+fn walk_in(root: &Path, folder: Option<Folder>) -> io::Result<Walked> {
+    let is_ignored = folder.as_ref().is_some_and(Folder::is_ignored);
+    let mut walked = Walked { is_ignored, ..Walked::default() };
+    let mut waiting = walked.list(root, folder.as_ref())?;
     while let Some((path, folder)) = waiting.pop() {
-        match walked.list(&path, &folder) {
+        match walked.list(&path, folder.as_ref()) {
             Ok(folders) => waiting.extend(folders),
             Err(_) => walked.passed_over.push((path, Unread::Unreadable)),
         }
@@ -127,18 +144,20 @@ pub(crate) fn walk_with(root: &Path, users: Option<&Path>) -> io::Result<Walked>
 
 impl Walked {
     /// Takes in what a folder holds. Returns the folders in it.
-    fn list(&mut self, path: &Path, folder: &Folder) -> io::Result<Vec<(PathBuf, Folder)>> {
+    fn list(&mut self, path: &Path, folder: Option<&Folder>) -> io::Result<Vec<(PathBuf, Option<Folder>)>> {
         let mut folders = Vec::new();
         for entry in fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()? {
             let (name, path) = (entry.file_name(), entry.path());
             let kind = entry.file_type()?;
-            if name.as_encoded_bytes().starts_with(b".") || folder.ignores(&name, kind.is_dir()) {
+            let is_ignored = folder.is_some_and(|folder| folder.ignores(&name, kind.is_dir()));
+            if name.as_encoded_bytes().starts_with(b".") || is_ignored {
                 continue;
             }
             let problem = if path.to_str().is_none() {
                 Some(Unread::Unreadable)
             } else if kind.is_dir() {
-                folder.enter(&name).map(|folder| folders.push((path.clone(), folder))).err().map(|_| Unread::Unreadable)
+                let entered = folder.map(|folder| folder.enter(&name)).transpose();
+                entered.map(|folder| folders.push((path.clone(), folder))).err().map(|_| Unread::Unreadable)
             } else if kind.is_file() {
                 let found = entry.metadata().map(|metadata| self.files.push((path.clone(), stamp_of(&metadata))));
                 found.err().map(|_| Unread::Unreadable)

@@ -187,7 +187,68 @@ fn long_and_wide_trees_are_read() {
     assert_eq!(texts(&chain).len(), 19_999);
     let fan = reading_of(export(|_| 0).as_bytes()).unwrap();
     assert_eq!(fan.transcript.conversations.len(), 19_999);
-    assert_eq!(fan.transcript.conversations[1].id, "c/1");
+    assert_eq!(fan.transcript.conversations[1].id, "c/2");
+}
+
+/// Whatever is said further, and wherever the tree branches anew, no message changes its conversation or its place.
+#[test]
+fn a_tree_that_grows_keeps_its_branches() {
+    // Each message's parent: an answer, another answer that is shown from then on, a question after the first one.
+    let parents = [("q", "root"), ("a", "q"), ("a2", "q"), ("q2", "a"), ("q3", "a2"), ("a3", "q2"), ("b", "root")];
+    let mut before: Vec<(String, Vec<String>)> = Vec::new();
+    for count in 1..=parents.len() {
+        let nodes = &parents[..count];
+        let children =
+            |id: &str| -> Vec<&str> { nodes.iter().filter(|(_, parent)| *parent == id).map(|(id, _)| *id).collect() };
+        let node = |id: &str, parent: &str| {
+            let message =
+                format!(r#"{{"author":{{"role":"user"}},"content":{{"content_type":"text","parts":["{id}"]}}}}"#);
+            format!(r#""{id}":{{"parent":"{parent}","children":{:?},"message":{message}}}"#, children(id))
+        };
+        // The file has them in any order.
+        let mut written: Vec<String> = nodes.iter().map(|(id, parent)| node(id, parent)).collect();
+        if count % 2 == 0 {
+            written.reverse();
+        }
+        written.push(format!(r#""root":{{"children":{:?},"message":null}}"#, children("root")));
+        let current = nodes[count - 1].0;
+        let text = format!(r#"[{{"id":"c","current_node":"{current}","mapping":{{{}}}}}]"#, written.join(","));
+        let reading = reading_of(text.as_bytes()).unwrap();
+        assert_eq!(reading.transcript.broken, 0);
+        let conversations = reading.transcript.conversations.into_iter();
+        let now: Vec<(String, Vec<String>)> =
+            conversations.map(|found| (found.id, found.messages.into_iter().map(|said| said.text).collect())).collect();
+        for (id, messages) in &before {
+            let (_, more) = now.iter().find(|(other, _)| other == id).unwrap();
+            assert!(more.starts_with(messages), "{id}: {messages:?}, then {more:?}");
+        }
+        assert_eq!(now.iter().map(|(_, messages)| messages.len()).sum::<usize>(), count);
+        before = now;
+    }
+}
+
+#[test]
+fn the_first_folder_of_a_transcript_is_read_alone() {
+    let event = |folder: &str| {
+        format!("{{\"type\":\"user\",\"message\":{{\"content\":\"x\"}},\"sessionId\":\"s\",\"cwd\":\"{folder}\"}}\n")
+    };
+    let late = format!("{}{}", event("").repeat((1 << 20) / event("").len() + 1), event("/late"));
+    for (bytes, expected) in [
+        (event("").repeat(100) + &event("/one") + &event("/two") + "no event", Some("/one")),
+        (event("/one").trim_end().to_owned(), Some("/one")),
+        (event(""), None),
+        (late, None),
+        ("User: one\nAssistant: two\n".to_owned(), None),
+    ] {
+        assert_eq!(conversation::folder(&Scratch::new(bytes.as_bytes()).path).unwrap().as_deref(), expected);
+    }
+    for name in SAMPLES {
+        let named = whole(&samples().join(name)).transcript.conversations.into_iter().find_map(|found| found.folder);
+        let is_lines = Path::new(name).extension().is_some_and(|ending| ending == "jsonl");
+        let found = conversation::folder(&samples().join(name)).unwrap();
+        assert_eq!(found, named.filter(|_| is_lines), "{name}");
+    }
+    assert_eq!(conversation::folder(&samples()).unwrap(), None);
 }
 
 /// What was gathered in several readings.
@@ -280,6 +341,7 @@ fn a_file_that_was_rewritten_is_read_anew() {
     let scratch = Scratch::new(&bytes);
     let first = whole(&scratch.path);
     let mark = Some(first.transcript.mark);
+    assert!(read(&scratch.path, Some(Mark::start()), u64::MAX).unwrap().is_from_start);
     let again = read(&scratch.path, mark, u64::MAX).unwrap();
     assert!(!again.is_from_start && again.transcript.conversations.is_empty());
     assert_eq!(again.transcript.mark, first.transcript.mark);
@@ -314,6 +376,22 @@ fn what_does_not_grow_is_read_as_a_whole() {
         // A line that is not whole is not part of what was read.
         let is_cut = name == "gemini-session.jsonl";
         assert_eq!(first.transcript.mark.bytes < bytes.len() as u64, is_cut, "{name}");
+    }
+}
+
+/// Under another name a file is known by what was read of it.
+#[test]
+fn what_was_read_is_known_again() {
+    for name in SAMPLES {
+        let scratch = Scratch::new(&sample(name));
+        let Reading { transcript, .. } = whole(&scratch.path);
+        let goes_on = |path: &Path| conversation::goes_on(path, transcript.format, transcript.mark).unwrap();
+        if name != "gemini-session.jsonl" {
+            assert!(goes_on(&scratch.path), "{name}");
+        }
+        assert!(SAMPLES.iter().all(|other| *other == name || !goes_on(&samples().join(other))), "{name}");
+        scratch.append(b"\n");
+        assert_eq!(goes_on(&scratch.path), transcript.format.grows(), "{name}");
     }
 }
 

@@ -137,6 +137,12 @@ fn references(connection: &Connection, findings: &mut Vec<String>) -> Result<()>
         ),
         ("jobs without a memory", "job WHERE memory NOT IN (SELECT row FROM memory)".to_owned()),
         ("counts of returns without a memory", "access WHERE memory NOT IN (SELECT row FROM memory)".to_owned()),
+        (
+            "ends of tunnels at a memory that is not there",
+            "(SELECT space, source_memory AS id FROM tunnel UNION ALL SELECT space, target_memory FROM tunnel) AS named \
+             WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM memory WHERE space = named.space AND id = named.id)"
+                .to_owned(),
+        ),
         ("differences between the counts of places and their memories", MISCOUNTED_PLACES.to_owned()),
         ("differences between the counts of facts and the facts", MISCOUNTED_GRAPHS.to_owned()),
     ];
@@ -340,6 +346,14 @@ mod tests {
             (
                 "INSERT INTO tunnel VALUES (1, '', 'a', NULL, 's', NULL, NULL, 't', NULL, '', NULL, 1, 0, 0)",
                 "tunnels stop reading after 0",
+            ),
+            (
+                "INSERT INTO tunnel VALUES (1, 'main', 'a', NULL, 's', 'kept', NULL, 't', 'gone', '', NULL, 1, 0, 0)",
+                "1 ends of tunnels at a memory that is not there",
+            ),
+            (
+                "INSERT INTO tunnel VALUES (1, 'other', 'a', NULL, 's', 'kept', NULL, 't', NULL, '', NULL, 1, 0, 0)",
+                "1 ends of tunnels at a memory that is not there",
             ),
             (
                 "INSERT INTO setting VALUES ('main', 0, 'n', CAST(x'ff' AS TEXT))",

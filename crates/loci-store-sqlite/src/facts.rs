@@ -66,7 +66,11 @@ pub(crate) fn end(
 }
 
 pub(crate) fn find(connection: &Connection, query: &FactQuery) -> Result<Vec<Fact>> {
-    let mut values = vec![(":space", Value::from(query.space.as_str().to_owned())), (":limit", bound(query.limit))];
+    let mut values = vec![
+        (":space", Value::from(query.space.as_str().to_owned())),
+        (":limit", bound(query.limit)),
+        (":offset", bound(query.offset)),
+    ];
     let mut text = |name, value: &String| values.push((name, Value::from(value.clone())));
     if let Some((entity, _)) = &query.entity {
         text(":entity", entity);
@@ -106,8 +110,8 @@ pub(crate) fn find_sql(query: &FactQuery) -> String {
     }
     // The names come last, of what is returned alone.
     format!(
-        "SELECT {COLUMNS} FROM (SELECT * FROM fact WHERE {conditions} ORDER BY from_first, created_at, id LIMIT :limit)
-         AS f ORDER BY f.from_first, f.created_at, f.id"
+        "SELECT {COLUMNS} FROM (SELECT * FROM fact WHERE {conditions} ORDER BY from_first, created_at, id LIMIT :limit
+         OFFSET :offset) AS f ORDER BY f.from_first, f.created_at, f.id"
     )
 }
 

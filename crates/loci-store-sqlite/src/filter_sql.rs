@@ -131,6 +131,10 @@ fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Val
             values.push((name, Value::from(moment.microseconds())));
         }
     }
+    if !filter.kinds.is_empty() {
+        sql.push_str(" AND m.kind IN (SELECT value FROM json_each(:kinds))");
+        values.push((":kinds", Value::from(encode_names(&filter.kinds))));
+    }
     if !filter.tags.is_empty() {
         sql.push_str(
             " AND NOT EXISTS (SELECT 1 FROM json_each(:tags) AS wanted \

@@ -216,6 +216,10 @@ fn a_page_in_the_order_of_filing_is_found_in_the_order_of_an_index() {
         (of_palace(CollectionFilter::Global, &[]), "memory_filed_in_collection (space=? AND collection=?)"),
         (of_palace(wing(), &["room"]), "memory_filed_in_section (space=? AND collection=? AND section=?)"),
         (
+            Filter { kinds: vec!["decision".to_owned()], ..of_palace(wing(), &["room"]) },
+            "memory_filed_in_section (space=? AND collection=? AND section=?)",
+        ),
+        (
             of_palace(CollectionFilter::Global, &["room"]),
             "memory_filed_in_section (space=? AND collection=? AND section=?)",
         ),
@@ -303,7 +307,8 @@ fn facts_are_found_by_what_they_are_about_or_read_in_their_order() {
     for (direction, triple, expected) in rows {
         for as_of in [None, Some(period)] {
             let entity = direction.map(|direction| ("a".to_owned(), direction));
-            let query = FactQuery { space: Space::default(), entity, triple: triple.clone(), as_of, limit: 1 };
+            let query =
+                FactQuery { space: Space::default(), entity, triple: triple.clone(), as_of, offset: 0, limit: 1 };
             let steps = plan(&facts::find_sql(&query));
             let searches = steps.iter().filter(|step| step.starts_with("SEARCH fact ") && !step.contains("rowid"));
             assert_eq!(searches.collect::<Vec<_>>(), expected, "{steps:?}");

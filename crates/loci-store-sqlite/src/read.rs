@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use loci_core::{
-    CensusRow, EnrichmentStatus, FilingOrder, Filter, Memory, MemoryId, ModelId, OwnerFilter, Page, Space, Tier,
+    CensusRow, EnrichmentStatus, FilingOrder, Filter, Memory, MemoryId, ModelId, OwnerFilter, Page, Place, Space, Tier,
     Timestamp, Vector,
 };
 use rusqlite::types::Value;
@@ -19,24 +19,42 @@ use crate::tally::asks_for_places_alone;
 pub(crate) const POSITION_BITS: u32 = 20;
 
 pub(crate) fn get_all(connection: &Connection, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
-    let Conditions { sql, successor, mut values, .. } = Conditions::of(filter);
-    let sql =
-        format!("SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM {WHOLE_TABLES} WHERE m.id = :id AND {sql}");
+    let conditions = Conditions::of(filter);
+    let whole = format!("{COLUMNS}, {FURTHER_COLUMNS}, ({}) FROM {WHOLE_TABLES}", conditions.successor);
+    one_by_one(connection, &whole, conditions, ids, |row, _| read_superseded(row))
+}
+
+pub(crate) fn places_of(connection: &Connection, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>> {
+    let place = "m.collection, m.section FROM memory AS m";
+    one_by_one(connection, place, Conditions::of(filter), ids, |row, id| {
+        Ok((id.clone(), Place { collection: row.get(0)?, section: row.get(1)? }))
+    })
+}
+
+/// What is selected of each of the memories with these ids that meets the conditions.
+fn one_by_one<T>(
+    connection: &Connection,
+    selected: &str,
+    Conditions { sql, mut values, .. }: Conditions,
+    ids: &[MemoryId],
+    read: impl Fn(&Row<'_>, &MemoryId) -> Result<T>,
+) -> Result<Vec<T>> {
+    let sql = format!("SELECT {selected} WHERE m.id = :id AND {sql}");
     // One snapshot for all, which also costs the locks of one.
     let snapshot = connection.unchecked_transaction()?;
     let mut statement = snapshot.prepare_cached(&sql)?;
-    let mut memories = Vec::with_capacity(ids.len());
+    let mut found = Vec::with_capacity(ids.len());
     for id in ids {
         values.push((":id", Value::from(id.as_str().to_owned())));
         let mut rows = statement.query(&*parameters(&values))?;
         if let Some(row) = rows.next()? {
-            memories.push(read_superseded(row)?);
+            found.push(read(row, id)?);
         }
         values.pop();
     }
     drop(statement);
     snapshot.finish()?;
-    Ok(memories)
+    Ok(found)
 }
 
 pub(crate) fn list(connection: &Connection, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
@@ -78,8 +96,9 @@ pub(crate) fn list_sql(conditions: &Conditions) -> String {
 pub(crate) fn filed_sql(filter: &Filter, conditions: &Conditions, order: FilingOrder) -> String {
     let Conditions { sql, place, successor, .. } = conditions;
     // Of what is plain an index says so, and nothing else is looked at.
-    let shows_plain =
-        asks_for_places_alone(filter) && (filter.tiers.is_empty() || filter.tiers.contains(&Tier::LongTerm));
+    let shows_plain = asks_for_places_alone(filter)
+        && filter.kinds.is_empty()
+        && (filter.tiers.is_empty() || filter.tiers.contains(&Tier::LongTerm));
     let passes = if shows_plain { format!("{place} AND (m.is_plain OR ({sql}))") } else { sql.clone() };
     let direction = match order {
         FilingOrder::FirstFirst => "",

@@ -30,7 +30,7 @@ pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + 11;
 pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.tags, m.weight, m.delivery, \
      m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.tier, m.source, m.thread, \
      m.position, m.origin, m.forgotten_at IS NOT NULL, \
-     (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes)";
+     (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes), m.kind";
 
 /// What the index needs of the memory in the row, borrowed from it.
 pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
@@ -43,6 +43,7 @@ pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
         id: name(2)?,
         collection: optional(3)?,
         section: name(4)?,
+        kind: name(21)?,
         tags: decode_names(name(5)?)?,
         weight: row.get(6)?,
         delivery: Delivery::from_name(name(7)?).ok_or_else(damaged)?,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
     DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, Job,
-    JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, QueryVector, Result,
+    JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Place, QueryVector, Result,
     SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash,
     TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped,
 };
@@ -70,6 +70,10 @@ impl Store for SqliteStore {
 
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
         self.readers.read(|connection| read::get_all(connection, filter, ids))
+    }
+
+    fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>> {
+        self.readers.read(|connection| read::places_of(connection, filter, ids))
     }
 
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {

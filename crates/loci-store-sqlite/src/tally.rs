@@ -35,7 +35,7 @@ fn read(connection: &Connection, sql: &str, conditions: &Conditions) -> Result<V
     Ok(tallies.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether a filter asks for nothing but what a caller may read and wants to see of some places.
+/// Whether a filter asks for nothing but what a caller may read and wants to see of some places and kinds.
 pub(crate) fn asks_for_places_alone(filter: &Filter) -> bool {
     // All of them, so that a condition which is new is thought of here.
     let Filter {
@@ -51,6 +51,7 @@ pub(crate) fn asks_for_places_alone(filter: &Filter) -> bool {
         created_until,
         collections: _,
         sections: _,
+        kinds: _,
         tags,
         delivery,
         superseded,

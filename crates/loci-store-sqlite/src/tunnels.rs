@@ -1,7 +1,7 @@
 //! Statements over the tunnels between places.
 
 use loci_core::{MemoryId, Space, Tunnel, TunnelEnd};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
 use crate::failure::{Result, conflict, damaged};
 use crate::row::{read_id, read_moment, read_space};
@@ -11,8 +11,19 @@ use crate::write::log_other;
 pub(crate) const COLUMNS: &str = "space, id, source_collection, source_section, source_memory, target_collection, \
      target_section, target_memory, label, owner, is_common, created_at, updated_at";
 
-pub(crate) fn put(connection: &Connection, tunnel: &Tunnel) -> Result<()> {
+pub(crate) fn put(connection: &Connection, tunnel: &Tunnel, expect: Option<&Tunnel>) -> Result<()> {
     let Tunnel { space, id, source, target, label, owner, is_common, created_at, updated_at } = tunnel;
+    if find(connection, space, id)?.as_ref() != expect {
+        return Err(conflict(format!("the tunnel `{id}` changed meanwhile; read it again and retry")));
+    }
+    let mut is_there = connection.prepare_cached("SELECT 1 FROM memory WHERE space = ?1 AND id = ?2")?;
+    for memory in [source, target].into_iter().filter_map(|end| end.memory.as_ref()) {
+        if !is_there.exists([space.as_str(), memory.as_str()])? {
+            return Err(conflict(format!(
+                "memory `{memory}` is gone, and no tunnel leads to it; read again and retry"
+            )));
+        }
+    }
     let sql = format!(
         "INSERT OR REPLACE INTO tunnel ({COLUMNS})
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
@@ -45,8 +56,17 @@ pub(crate) fn delete(connection: &Connection, space: &Space, id: &str) -> Result
 
 pub(crate) fn all(connection: &Connection, space: &Space) -> Result<Vec<Tunnel>> {
     let sql = format!("SELECT {COLUMNS} FROM tunnel WHERE space = ?1 ORDER BY created_at, id");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query([space.as_str()])?;
+    query(connection, &sql, [space.as_str()])
+}
+
+fn find(connection: &Connection, space: &Space, id: &str) -> Result<Option<Tunnel>> {
+    let sql = format!("SELECT {COLUMNS} FROM tunnel WHERE space = ?1 AND id = ?2");
+    Ok(query(connection, &sql, [space.as_str(), id])?.pop())
+}
+
+fn query(connection: &Connection, sql: &str, parameters: impl Params) -> Result<Vec<Tunnel>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(parameters)?;
     let mut tunnels = Vec::new();
     while let Some(row) = rows.next()? {
         tunnels.push(read(row)?);

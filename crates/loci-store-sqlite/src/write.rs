@@ -59,9 +59,9 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 facts::put(connection, fact)?;
             }
             Change::EndFact { id, before, valid_to } => facts::end(connection, space, id, *before, *valid_to)?,
-            Change::PutTunnel(tunnel) => {
+            Change::PutTunnel { tunnel, expect } => {
                 within(space, &tunnel.space, "a tunnel")?;
-                tunnels::put(connection, tunnel)?;
+                tunnels::put(connection, tunnel, expect.as_deref())?;
             }
             Change::DeleteTunnel { id } => tunnels::delete(connection, space, id)?,
             Change::PutSetting { owner, name, value } => {

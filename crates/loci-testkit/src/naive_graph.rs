@@ -100,11 +100,20 @@ impl State {
         Ok(())
     }
 
-    pub(crate) fn put_tunnel(&mut self, space: &Space, tunnel: &Tunnel) -> Result<()> {
+    pub(crate) fn put_tunnel(&mut self, space: &Space, tunnel: &Tunnel, expect: Option<&Tunnel>) -> Result<()> {
         if tunnel.space != *space {
             return Err(Error::internal("a tunnel must be in the space of its batch"));
         }
-        self.graph.tunnels.insert((space.clone(), tunnel.id.clone()), tunnel.clone());
+        let key = (space.clone(), tunnel.id.clone());
+        if self.graph.tunnels.get(&key) != expect {
+            return Err(conflict(format!("tunnel `{}` changed meanwhile; read it again and retry", tunnel.id)));
+        }
+        for memory in [&tunnel.source, &tunnel.target].into_iter().filter_map(|end| end.memory.as_ref()) {
+            if !self.records.contains_key(&(space.clone(), memory.clone())) {
+                return Err(conflict(format!("memory `{memory}` is gone; read it again and retry")));
+            }
+        }
+        self.graph.tunnels.insert(key, tunnel.clone());
         Ok(())
     }
 
@@ -134,7 +143,7 @@ impl FactStore for NaiveStore {
         };
         let mut passing: Vec<&Fact> = graph.facts(&query.space).filter(passes).collect();
         passing.sort_by_key(|fact| (fact.valid_from.map(|from| from.first), fact.created_at, &fact.id));
-        Ok(passing.into_iter().take(query.limit).map(|fact| graph.shown(fact)).collect())
+        Ok(passing.into_iter().skip(query.offset).take(query.limit).map(|fact| graph.shown(fact)).collect())
     }
 
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
     Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage,
-    Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, Tally, Tier, Timestamp, Token, Touch, Vector,
-    Wiped,
+    Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, Tally, Tier, Timestamp, Token, Touch,
+    Vector, Wiped,
 };
 
 use crate::naive_graph::Graph;
@@ -124,7 +124,7 @@ impl State {
             Change::KeepAnswer(answer) => self.keep_answer(space, answer),
             Change::PutFact(fact) => self.put_fact(space, fact),
             Change::EndFact { id, before, valid_to } => self.end_fact(space, id, *before, *valid_to),
-            Change::PutTunnel(tunnel) => self.put_tunnel(space, tunnel),
+            Change::PutTunnel { tunnel, expect } => self.put_tunnel(space, tunnel, expect.as_deref()),
             Change::DeleteTunnel { id } => self.delete_tunnel(space, id),
             Change::PutSetting { owner, name, value } => {
                 self.settings.insert((space.clone(), owner.clone(), name.clone()), value.clone());
@@ -322,6 +322,10 @@ impl Store for NaiveStore {
         let found = ids.iter().filter_map(|id| admitted.iter().find(|record| record.memory.id == *id));
         let successor = |memory: &Memory| filter.is_live_successor(memory);
         Ok(found.map(|record| state.with_successor(&record.memory, successor)).collect())
+    }
+
+    fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>> {
+        Ok(self.get_all(filter, ids)?.into_iter().map(|memory| (memory.id, memory.place)).collect())
     }
 
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {

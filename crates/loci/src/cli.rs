@@ -305,7 +305,7 @@ pub struct Mine {
     /// The folder; of conversations, one file is taken, too
     #[arg(value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
     pub folder: PathBuf,
-    /// The wing [default: what `.loci-palace.toml` says, else the name of the folder]
+    /// The wing [default: what `.loci-palace.toml` says, else the name of the folder; of transcripts, of the one each names]
     #[arg(long, value_name = "NAME")]
     pub wing: Option<String>,
     /// What is in it: a project, or transcripts of Claude Code, Codex, Gemini CLI, Claude.ai, ChatGPT, Slack, or plain ones
@@ -419,7 +419,7 @@ pub enum Bench {
         #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
         notes: u32,
     },
-    /// Measure the tools of a palace of many drawers, and mining a project
+    /// Measure the tools of a palace of many drawers, hooks, and mining a project
     Palace {
         /// Work in this folder, on the disk to be measured [default: a temporary one]
         #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]

@@ -28,21 +28,38 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, Hook};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::settings::{SETTINGS, Settings, Variables};
 
 fn main() -> ExitCode {
-    match run(&Cli::parse()) {
+    let (outcome, is_hook) = match Cli::try_parse() {
+        Ok(cli) => (run(&cli), matches!(cli.command, Command::Hook(Hook::Run { .. }))),
+        Err(error) => {
+            // A closed stderr is no reason to fail otherwise.
+            let _ = error.print();
+            // Help is no failure.
+            (if error.use_stderr() { Err(Failure::new(Exit::Usage, "")) } else { Ok(()) }, names_hook())
+        }
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.message.is_empty() {
                 note(format_args!("error: {}", failure.message));
             }
-            ExitCode::from(failure.exit as u8)
+            // To a host 2 means that its agent must not go on; nothing that fails here is worth that.
+            let exit = if is_hook { Exit::Failure } else { failure.exit };
+            ExitCode::from(exit as u8)
         }
     }
+}
+
+/// Whether arguments that cannot be used seem to be those of `loci hook run`.
+fn names_hook() -> bool {
+    let mut words = std::env::args_os();
+    words.any(|word| word == "hook") && words.any(|word| word == "run")
 }
 
 fn run(cli: &Cli) -> Result<(), Failure> {

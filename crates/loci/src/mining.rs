@@ -3,14 +3,14 @@
 pub mod conversation;
 pub mod project;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use loci_core::{Caller, FileStamp, MemoryId, SourceFile, Timestamp};
 use loci_dialects::mempalace;
 use loci_engine::{SourceFiled, SourcePart};
-use loci_mine::project::{PLAN_FILE, Plan, Unread, place_name};
+use loci_mine::project::{PLAN_FILE, Plan, Unread, place_name, top_of};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -18,9 +18,19 @@ use crate::exit::{Exit, Failure};
 /// Files younger than this when they were read are read again: a change right after may not show in their time.
 const SETTLED_SECONDS: i64 = 2;
 
-/// What came of a whole folder, counted by files and by drawers.
+/// Failures that are listed; the others are counted alone.
+const FAILURES_LISTED_MAX: usize = 20;
+/// Attempts at a file that other processes read at the same time.
+const ATTEMPTS_MAX: usize = 20;
+
+/// What came of a whole folder, counted by files and by drawers. Each file is one of `read`, `unchanged`, `passed_over`
+/// and `failures`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
+    /// The wings that they were filed in.
+    pub wings: BTreeSet<String>,
+    /// Whether git's rules exclude the folder itself, so that there was nothing to look at.
+    pub is_ignored: bool,
     /// Files that were looked at.
     pub files: u64,
     /// Files that were read and filed.
@@ -33,20 +43,25 @@ pub struct Report {
     pub passed_over: BTreeMap<&'static str, u64>,
     /// Files that were filed before and are gone.
     pub gone: u64,
+    /// Files that were filed before and are ignored by now.
+    pub ignored: u64,
     /// What became of the drawers.
     pub drawers: SourceFiled,
     /// Lines or messages of transcripts that are none, and were left out.
     pub broken: u64,
-    /// Files that could not be filed, each with the reason.
+    /// Files that could not be filed.
+    pub failures: u64,
+    /// The first of them, each with the reason.
     pub failed: Vec<(String, String)>,
 }
 
 impl Report {
     /// As a value.
-    pub fn value(&self, wing: &str, is_dry: bool) -> Value {
-        let Report { files, read, moved, unchanged, passed_over, gone, drawers, broken, failed } = self;
+    pub fn value(&self, is_dry: bool) -> Value {
+        let Report { wings, is_ignored: _, files, read, moved, unchanged, passed_over, gone, ignored, drawers, .. } =
+            self;
         json!({
-            "wing": wing,
+            "wings": wings,
             "dry_run": is_dry,
             "files": files,
             "read": read,
@@ -54,14 +69,23 @@ impl Report {
             "unchanged": unchanged,
             "passed_over": passed_over,
             "gone": gone,
-            "broken": broken,
+            "ignored": ignored,
+            "broken": self.broken,
             "drawers": {"added": drawers.added, "kept": drawers.kept, "removed": drawers.removed},
-            "failed": failed.iter().map(|(path, reason)| json!({"path": path, "reason": reason})).collect::<Value>(),
+            "failures": self.failures,
+            "failed": self.failed.iter().map(|(path, why)| json!({"path": path, "reason": why})).collect::<Value>(),
         })
     }
 
     fn pass_over(&mut self, reason: &'static str) {
         *self.passed_over.entry(reason).or_default() += 1;
+    }
+
+    fn fail(&mut self, path: String, reason: String) {
+        self.failures += 1;
+        if self.failed.len() < FAILURES_LISTED_MAX {
+            self.failed.push((path, reason));
+        }
     }
 
     fn add(&mut self, filed: SourceFiled) {
@@ -111,10 +135,28 @@ pub fn named(path: &Path) -> Result<String, Failure> {
         .ok_or_else(|| Failure::new(Exit::Usage, format!("{} is not there; give an absolute path", path.display())))
 }
 
-/// The wing of what happens in a folder: what its plan says, else its name.
+/// The wing of what happens in a folder: what the nearest plan says, in it or in a folder above; else the name of the
+/// repository that it is in; else its own name.
 pub fn wing_of(folder: &Path) -> String {
-    let planned = fs::read_to_string(folder.join(PLAN_FILE)).ok().and_then(|text| Plan::parse(&text).ok());
-    planned.map_or_else(|| place_name(folder.file_name().unwrap_or_default()), |plan| plan.wing)
+    let planned = |folder: &Path| {
+        let text = fs::read_to_string(folder.join(PLAN_FILE)).ok()?;
+        Some(parse_plan(&text).ok()?.wing)
+    };
+    let named = || place_name(top_of(folder).unwrap_or(folder).file_name().unwrap_or_default());
+    folder.ancestors().find_map(planned).unwrap_or_else(named)
+}
+
+/// Reads a plan, with names as the tools have them.
+///
+/// # Errors
+/// `invalid_argument` if it is no plan.
+pub fn parse_plan(text: &str) -> loci_core::Result<Plan> {
+    Plan::parse(text, &|name| mempalace::place_name("name", name))
+}
+
+/// Whether a file or folder is certainly not there: not if that cannot be found out.
+fn is_gone(path: &str) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| loci_mine::project::is_gone(&error))
 }
 
 /// The id of a part, in the style of the drawers.

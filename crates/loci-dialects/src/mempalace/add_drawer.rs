@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{ALREADY_EXISTS, Faults, collection, given, pending, place_name};
-use super::drawer_id::drawer_id;
+use super::drawer_id::drawer_ids;
 use super::record::ADDED_BY;
 use crate::{Context, Hints, Reply, TypedTool};
 
@@ -92,8 +92,8 @@ impl TypedTool for AddDrawer {
             visibility: Visibility::Common,
             ..Remember::new(content.as_str(), kind(&content))
         };
-        let id_of = |n| drawer_id(&wing, &room, &content, n);
-        let (memory, reason, notice) = match context.engine.file(context.caller, &id_of, request)? {
+        let filed = context.engine.file(context.caller, &drawer_ids(&wing, &room, &content), request)?;
+        let (memory, reason, notice) = match filed {
             Filed::New(remembered) => (remembered.memory, None, pending("filed", remembered.embedding)),
             Filed::Before(memory) => (*memory, Some(ALREADY_EXISTS), None),
         };

@@ -46,9 +46,9 @@ pub fn name(argument: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The collection that a wing is.
+/// The collection that a wing of exactly this name is.
 pub fn collection(wing: impl AsRef<str>) -> Option<String> {
-    let wing = wing.as_ref().trim();
+    let wing = wing.as_ref();
     (wing != GLOBAL_WING).then(|| wing.to_owned())
 }
 
@@ -67,7 +67,13 @@ pub fn collections(wing: Option<&str>) -> CollectionFilter {
     wing.map_or(CollectionFilter::Any, wing_filter)
 }
 
-/// An argument without blanks around it; one that is blank says nothing.
+/// A filter exactly as it was given, since names that came in elsewhere may have blanks around them; one that is blank
+/// filters nothing.
+pub fn asked(argument: Option<String>) -> Option<String> {
+    argument.filter(|text| !text.trim().is_empty())
+}
+
+/// What is written, without blanks around it; what is blank says nothing.
 pub fn given(argument: Option<String>) -> Option<String> {
     argument.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
@@ -184,7 +190,8 @@ mod tests {
 
     #[test]
     fn global_is_no_collection() {
-        assert_eq!((collection(" global "), wing(None)), (None, "global".to_owned()));
+        assert_eq!((collection("global"), wing(None)), (None, "global".to_owned()));
+        assert_eq!(collection(" global "), Some(" global ".to_owned()), "which other tools may have filed under");
         assert_eq!((collection("Global"), wing(Some("a".to_owned()))), (Some("Global".to_owned()), "a".to_owned()));
         assert_eq!(collections(None), CollectionFilter::Any);
         assert_eq!(collections(Some("global")), CollectionFilter::Global);

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::arguments::{Faults, collection, given, wing};
 use super::graph::End;
+use super::record::drawer;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct CreateTunnel;
@@ -71,7 +72,7 @@ impl TypedTool for CreateTunnel {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let end = |wing: String, room: String, drawer: Option<String>| TunnelEnd {
-            collection: collection(wing),
+            collection: collection(wing.trim()),
             section: room.trim().to_owned(),
             memory: given(drawer).map(MemoryId::new),
         };
@@ -116,8 +117,8 @@ fn fault(context: Context<'_>, ends: [(&str, &TunnelEnd); 2]) -> Option<Error> {
             return Some(Error::not_found(problem + "; mempalace_list_rooms shows the rooms"));
         }
         let (argument, id) = (format!("{side}_drawer_id"), end.memory.as_ref()?);
-        match context.engine.show(context.caller, id) {
-            Err(_) => Some(Error::not_found(format!("`{argument}`: Drawer not found: {id}"))),
+        match drawer(context, id) {
+            Err(error) => Some(Error::not_found(format!("`{argument}`: {}", error.message))),
             Ok(drawer) if drawer.place.collection != end.collection || drawer.place.section != end.section => {
                 Some(Error::invalid(&argument, format!("is of a drawer elsewhere; give one in the {side} room")))
             }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::Faults;
-use super::record::in_words;
+use super::record::{drawer, in_words};
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct DeleteDrawer;
@@ -44,7 +44,8 @@ impl TypedTool for DeleteDrawer {
 
     fn run(context: Context<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {
         let id = MemoryId::parse("drawer_id", &drawer_id)?;
-        context.engine.forget(context.caller, &id).map_err(in_words(&drawer_id))?;
+        drawer(context, &id)?;
+        context.engine.forget(context.caller, &id).map_err(in_words(&id))?;
         Ok(Reply::json(crate::tool::to_value(&Output { success: true, drawer_id })?))
     }
 }

@@ -90,10 +90,12 @@ impl TypedTool for DiaryRead {
         let request = Browse {
             collections: CollectionFilter::Only(wing_of(&agent)),
             sections: vec![DIARY.to_owned()],
+            kinds: Vec::new(),
             tiers: vec![Tier::Apart],
             order: FilingOrder::LastFirst,
             offset: 0,
             limit: arguments.last_n.map_or(LAST_N_DEFAULT, |count| count.0).min(LAST_N_MAX),
+            characters_max: None,
         };
         let browsed = context.engine.browse(context.caller, request)?;
         let entries: Vec<Entry> = browsed.memories.into_iter().map(Entry::from).collect();

@@ -11,12 +11,20 @@ const HASH_BYTES: usize = 12;
 /// The id of what somebody filed by hand: `drawer_<wing>_<room>_` and 24 hexadecimal digits of the SHA-256 of wing,
 /// room and content in a row. `n` is 0, or counts the ids before that had another text by then.
 pub fn drawer_id(wing: &str, room: &str, content: &str, n: u32) -> MemoryId {
-    let mut hasher = Sha256::new().chain_update(wing).chain_update(room).chain_update(content);
-    if n > 0 {
-        // No text holds NUL.
-        hasher.update(format!("\0{n}"));
+    drawer_ids(wing, room, content)(n)
+}
+
+/// The same for any `n`; the text is hashed once.
+pub fn drawer_ids(wing: &str, room: &str, content: &str) -> impl Fn(u32) -> MemoryId {
+    let hasher = Sha256::new().chain_update(wing).chain_update(room).chain_update(content);
+    move |n| {
+        let mut hasher = hasher.clone();
+        if n > 0 {
+            // No text holds NUL.
+            hasher.update(format!("\0{n}"));
+        }
+        id(wing, room, hasher)
     }
-    id(wing, room, hasher)
 }
 
 /// The id of what was read of a file: in the same form, of a hash that covers the file, too, and how many parts of it

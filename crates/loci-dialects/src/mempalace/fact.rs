@@ -72,9 +72,10 @@ pub fn entity(argument: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Says of a list that there is more than it shows.
-pub fn cut(is_cut: bool, advice: &str) -> Option<String> {
-    is_cut.then(|| format!("there are more than these {FACTS_MAX} facts; {advice}"))
+/// Says of a list that there is more than it shows from that number on.
+pub fn cut(is_cut: bool, offset: usize) -> Option<String> {
+    let next = offset.saturating_add(FACTS_MAX);
+    is_cut.then(|| format!("there are more than these {FACTS_MAX} facts; the next begin at `offset` {next}"))
 }
 
 #[cfg(test)]

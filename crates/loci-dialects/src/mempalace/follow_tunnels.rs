@@ -21,9 +21,9 @@ pub struct FollowTunnels;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The wing to start from.
+    /// The wing to start from, exactly as it is listed.
     wing: String,
-    /// The room there.
+    /// The room there, exactly as it is listed.
     room: String,
 }
 
@@ -95,9 +95,16 @@ impl TypedTool for FollowTunnels {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let (collection, section) = (collection(arguments.wing), arguments.room.trim());
+        let (collection, section) = (collection(arguments.wing), arguments.room.as_str());
         let followed = context.engine.follow(context.caller, collection.as_deref(), section, PREVIEWS_MAX);
-        let followed = followed.map_err(not_found_in("room"))?;
+        let followed = followed.map_err(|error| {
+            let places = context.engine.places(context.caller).unwrap_or_default();
+            if places.iter().any(|place| place.collection == collection) {
+                not_found_in("room", "mempalace_list_rooms")(error)
+            } else {
+                not_found_in("wing", "mempalace_list_wings")(error)
+            }
+        })?;
         let places: Vec<Place> =
             followed.into_iter().map(|followed| Place::of(followed, collection.as_deref(), section)).collect();
         Ok(Reply::json(crate::tool::to_value(&places)?))

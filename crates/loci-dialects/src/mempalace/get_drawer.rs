@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::arguments::{Faults, wing};
 use super::diary_write::TOPIC;
-use super::record::{ADDED_BY, LINES, in_words, source_name};
+use super::record::{ADDED_BY, LINES, drawer, source_name};
 use crate::wire::offset8601;
 use crate::{Context, Hints, Reply, TypedTool};
 
@@ -110,7 +110,6 @@ impl TypedTool for GetDrawer {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = MemoryId::parse("drawer_id", &arguments.drawer_id)?;
-        let memory = context.engine.show(context.caller, &id).map_err(in_words(&arguments.drawer_id))?;
-        Ok(Reply::json(crate::tool::to_value(&Output::from(memory))?))
+        Ok(Reply::json(crate::tool::to_value(&Output::from(drawer(context, &id)?))?))
     }
 }

@@ -45,10 +45,14 @@ fn halls(kinds: &[String]) -> Vec<&'static str> {
     HALLS.into_iter().filter(|(kind, _)| kinds.iter().any(|there| there == kind)).map(|(_, hall)| hall).collect()
 }
 
-/// The failure of a walk that begins where nothing is, with the argument that says where.
-pub fn not_found_in(argument: &str) -> impl Fn(Error) -> Error + '_ {
+/// The failure of a walk that begins where nothing is, with the argument that says where, and the tool that shows what
+/// there is.
+pub fn not_found_in<'a>(argument: &'a str, tool: &'a str) -> impl Fn(Error) -> Error + 'a {
     move |error| match error.code {
-        ErrorCode::NotFound => Error::not_found(format!("`{argument}`: {}", error.message)),
+        ErrorCode::NotFound => {
+            let message = error.message.replace("list what there is", &format!("{tool} shows what there is"));
+            Error::not_found(format!("`{argument}`: {message}"))
+        }
         _ => error,
     }
 }

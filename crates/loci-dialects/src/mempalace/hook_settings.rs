@@ -1,15 +1,17 @@
 //! `mempalace_hook_settings`: how hooks save transcripts.
 
-use loci_core::{Result, Scope};
+use loci_core::{Result, Scope, Scopes};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::hooks::{HookSettings, hook_settings, put_hook_settings};
+use crate::tool::denial;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct SetHooks;
 
-/// See or change how the hooks of your host save what is said. Without arguments nothing is changed.
+/// See or change how the hooks of your host save what is said. Without arguments nothing is changed; changing needs the
+/// scope `write`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -22,21 +24,19 @@ pub struct Arguments {
 impl TypedTool for SetHooks {
     const NAME: &'static str = "mempalace_hook_settings";
     const TITLE: &'static str = "Settings of hooks";
-    const SCOPE: Scope = Scope::Write;
+    // To see them; to change them needs more.
+    const SCOPE: Scope = Scope::Read;
     const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: true, open_world: false };
     const OPERATION: &'static str = "settings:write";
     type Arguments = Arguments;
     type Output = HookSettings;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let before = hook_settings(context)?;
-        let settings = HookSettings {
-            silent_save: arguments.silent_save.unwrap_or(before.silent_save),
-            desktop_toast: arguments.desktop_toast.unwrap_or(before.desktop_toast),
-        };
-        if settings != before {
-            put_hook_settings(context, settings)?;
+        let changes = arguments.silent_save.is_some() || arguments.desktop_toast.is_some();
+        if changes && !context.caller.principal.scopes.allow(Scope::Write) {
+            return Err(denial(Self::NAME, Scopes::of(&[Scope::Write])));
         }
-        Ok(Reply::json(crate::tool::to_value(&settings)?))
+        put_hook_settings(context, arguments.silent_save, arguments.desktop_toast)?;
+        Ok(Reply::json(crate::tool::to_value(&hook_settings(context)?)?))
     }
 }

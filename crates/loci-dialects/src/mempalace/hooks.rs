@@ -8,23 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::Context;
 use crate::wire::offset8601;
 
-const SETTINGS: &str = "hook_settings";
+// A setting each, so that two processes which change one each undo nothing.
+const SILENT_SAVE: &str = "hook_silent_save";
+const DESKTOP_TOAST: &str = "hook_desktop_toast";
 const CHECKPOINT: &str = "hook_checkpoint";
 
 /// How hooks save transcripts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HookSettings {
     /// Whether hooks save transcripts themselves, without a word, or ask the agent to file what matters.
     pub silent_save: bool,
     /// Whether the desktop shows a notice when something was saved.
     pub desktop_toast: bool,
-}
-
-impl Default for HookSettings {
-    fn default() -> Self {
-        HookSettings { silent_save: true, desktop_toast: false }
-    }
 }
 
 /// What a hook saved last.
@@ -36,20 +31,26 @@ pub struct Checkpoint {
     pub timestamp: String,
 }
 
-/// The caller's settings; the usual ones, if there are none.
+/// The caller's settings; the usual ones, where there are none.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
 pub fn hook_settings(context: Context<'_>) -> Result<HookSettings> {
-    Ok(read(context, SETTINGS)?.unwrap_or_default())
+    Ok(HookSettings {
+        silent_save: read(context, SILENT_SAVE)?.unwrap_or(true),
+        desktop_toast: read(context, DESKTOP_TOAST)?.unwrap_or(false),
+    })
 }
 
-/// Stores the caller's settings.
+/// Changes those of the caller's settings that are given, and no others.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be written.
-pub fn put_hook_settings(context: Context<'_>, settings: HookSettings) -> Result<()> {
-    write(context, SETTINGS, &settings)
+pub fn put_hook_settings(context: Context<'_>, silent_save: Option<bool>, desktop_toast: Option<bool>) -> Result<()> {
+    for (name, value) in [(SILENT_SAVE, silent_save), (DESKTOP_TOAST, desktop_toast)] {
+        value.map_or(Ok(()), |value| write(context, name, &value))?;
+    }
+    Ok(())
 }
 
 /// What the caller's hooks saved last; none if they never did.

@@ -1,6 +1,6 @@
 //! `mempalace_kg_add`: note a fact.
 
-use loci_core::{Error, Result, Scope};
+use loci_core::{Error, Fact, Period, Result, Scope};
 use loci_engine::{Relate, Related, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,15 @@ use serde_json::Value;
 
 use super::arguments::{ALREADY_EXISTS, Faults, given};
 use super::fact::{entity, sentence};
-use super::times::period;
+use super::times::{period, shown};
+use crate::wire::string_or_null;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct KgAdd;
 
-/// Note a fact: something stands in a relation to something else, from a day on. One that is noted and has no end yet
-/// is not added again. When a fact changes, end the old one first (`mempalace_kg_invalidate`), then add the new one:
-/// both stay, each with its time.
+/// Note a fact: something stands in a relation to something else, from a day on. One that is noted already and has no
+/// end yet, or this beginning and end, is not added again. When a fact changes, end the old one first
+/// (`mempalace_kg_invalidate`), then add the new one: both stay, each with its time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -45,14 +46,42 @@ pub struct Output {
     /// `already_exists` if it was noted before and nothing was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
+    #[serde(flatten)]
+    kept: Option<Kept>,
+}
+
+/// The time of a fact that was noted before.
+#[derive(Serialize, JsonSchema)]
+struct Kept {
+    /// Of a fact that was noted before, from when it holds; null if always.
+    #[schemars(schema_with = "string_or_null")]
+    valid_from: Option<String>,
+    /// Of a fact that was noted before, until when it holds; null if no end is known.
+    #[schemars(schema_with = "string_or_null")]
+    valid_to: Option<String>,
+}
+
+impl Kept {
+    fn of(fact: &Fact) -> Self {
+        Kept { valid_from: fact.valid_from.map(shown), valid_to: fact.valid_to.map(shown) }
+    }
+}
+
+/// Says of a fact that is open already that it begins at another time than was given.
+fn begun_otherwise(fact: &Fact, valid_from: Option<Period>) -> Option<String> {
+    let since = fact.valid_from.map_or("always".to_owned(), |from| format!("since {}", shown(from)));
+    (valid_from.is_some() && valid_from != fact.valid_from).then(|| {
+        format!(
+            "this fact is noted as holding {since}; to change its beginning, end it first (mempalace_kg_invalidate)"
+        )
+    })
 }
 
 impl TypedTool for KgAdd {
     const NAME: &'static str = "mempalace_kg_add";
     const TITLE: &'static str = "Note a fact";
     const SCOPE: Scope = Scope::Write;
-    // One with an end is added each time.
-    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: true, open_world: false };
     const OPERATION: &'static str = "graph:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -69,19 +98,27 @@ impl TypedTool for KgAdd {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let valid_from = period("valid_from", arguments.valid_from.as_deref())?;
         let request = Relate {
-            valid_from: period("valid_from", arguments.valid_from.as_deref())?,
+            valid_from,
             valid_to: period("valid_to", arguments.valid_to.as_deref())?,
             subject: arguments.subject,
             predicate: arguments.predicate,
             object: arguments.object,
             source: given(arguments.source_closet),
         };
-        let (fact, reason) = match context.engine.relate(context.caller, request)? {
-            Related::New(fact) => (fact, None),
-            Related::Before(fact) => (fact, Some(ALREADY_EXISTS)),
+        let (fact, is_new) = match context.engine.relate(context.caller, request)? {
+            Related::New(fact) => (fact, true),
+            Related::Before(fact) => (fact, false),
         };
-        let output = Output { success: true, fact: sentence(&fact), triple_id: fact.id, reason };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        let notice = begun_otherwise(&fact, valid_from);
+        let output = Output {
+            success: true,
+            fact: sentence(&fact),
+            reason: (!is_new).then_some(ALREADY_EXISTS),
+            kept: (!is_new).then(|| Kept::of(&fact)),
+            triple_id: fact.id,
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
     }
 }

@@ -1,6 +1,6 @@
 //! `mempalace_kg_invalidate`: say that a fact ended.
 
-use loci_core::{Error, Result, Scope};
+use loci_core::{Error, ErrorCode, Result, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,7 +56,13 @@ impl TypedTool for KgInvalidate {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments { subject, predicate, object, ended } = arguments;
         let ended = period("ended", ended.as_deref())?;
-        let (facts, ended) = context.engine.end_facts(context.caller, [&subject, &predicate, &object], ended)?;
+        let outcome = context.engine.end_facts(context.caller, [&subject, &predicate, &object], ended);
+        let (facts, ended) = outcome.map_err(|error| match error.code {
+            ErrorCode::NotFound => {
+                Error::not_found(error.message.replace("query the subject", "ask mempalace_kg_query about the subject"))
+            }
+            _ => error,
+        })?;
         let output = Output {
             success: true,
             fact: facts.first().map(sentence).unwrap_or_default(),

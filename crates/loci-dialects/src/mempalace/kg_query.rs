@@ -9,13 +9,14 @@ use serde_json::Value;
 use super::arguments::Faults;
 use super::fact::{FactRecord, cut, entity};
 use super::times::{period, shown};
-use crate::wire::string_or_null;
+use crate::wire::{Offset, string_or_null};
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct KgQuery;
 
-/// Look up the facts about a person, a project or another thing, as of now or of any day. Do it before you say
-/// something of them from memory. Case, width, spaces, hyphens and underscores in names make no difference.
+/// Look up the facts about a person, a project or another thing: all that are noted, ended ones too (`current` says
+/// which hold), or with `as_of` those of a day. Do it before you say something of them from memory. Case, width, spaces,
+/// hyphens and underscores in names make no difference.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -27,6 +28,8 @@ pub struct Arguments {
     /// `outgoing` for facts of which it is the subject, `incoming` for those of which it is the object, `both` if left
     /// out.
     direction: Option<DirectionName>,
+    /// How many facts to skip: 0, if left out. At most 1,000 come at a time.
+    offset: Option<Offset>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -77,7 +80,8 @@ impl TypedTool for KgQuery {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let as_of = period("as_of", arguments.as_of.as_deref())?;
         let direction = arguments.direction.map_or(Direction::Both, Direction::from);
-        let found = context.engine.facts_about(context.caller, &arguments.entity, direction, as_of)?;
+        let offset = arguments.offset.map_or(0, |offset| offset.0);
+        let found = context.engine.facts_about(context.caller, &arguments.entity, direction, as_of, offset)?;
         let (key, now) = (name_key(&arguments.entity), context.engine.now());
         let is_subject = |subject: &str| direction != Direction::Incoming && subject == key;
         let facts: Vec<FactRecord> = found
@@ -89,7 +93,6 @@ impl TypedTool for KgQuery {
             })
             .collect();
         let output = Output { entity: arguments.entity, as_of: as_of.map(shown), count: facts.len(), facts };
-        let notice = cut(found.is_cut, "ask for one `direction`, or `as_of` a day");
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(cut(found.is_cut, offset)))
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::arguments::{Faults, given};
 use super::fact::{FactRecord, cut, entity};
-use crate::wire::string_or_null;
+use crate::wire::{Offset, string_or_null};
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct KgTimeline;
@@ -19,6 +19,8 @@ pub struct KgTimeline;
 pub struct Arguments {
     /// The thing whose story you want, by its name; everything, if left out.
     entity: Option<String>,
+    /// How many facts to skip: 0, if left out. At most 1,000 come at a time.
+    offset: Option<Offset>,
 }
 
 /// The story.
@@ -48,14 +50,11 @@ impl TypedTool for KgTimeline {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let entity = given(arguments.entity);
-        let found = context.engine.timeline(context.caller, entity.as_deref())?;
+        let offset = arguments.offset.map_or(0, |offset| offset.0);
+        let found = context.engine.timeline(context.caller, entity.as_deref(), offset)?;
         let now = context.engine.now();
         let timeline: Vec<FactRecord> = found.facts.into_iter().map(|fact| FactRecord::of(fact, now, None)).collect();
-        let advice = match entity {
-            None => "ask about one `entity`",
-            Some(_) => "mempalace_kg_query shows those of one day or direction",
-        };
         let output = Output { entity, count: timeline.len(), timeline };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(cut(found.is_cut, advice)))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(cut(found.is_cut, offset)))
     }
 }

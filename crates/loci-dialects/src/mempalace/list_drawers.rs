@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collections, given, wing};
-use super::record::preview;
+use super::arguments::{Faults, asked, collections, wing};
+use super::record::{PREVIEW_CHARACTERS, preview};
 use crate::wire::{Count, Offset};
 use crate::{Context, Hints, Reply, TypedTool};
 
@@ -86,7 +86,7 @@ impl TypedTool for ListDrawers {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let (wing, room) = (given(arguments.wing), given(arguments.room));
+        let (wing, room) = (asked(arguments.wing), asked(arguments.room));
         let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(LIMIT_MAX);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let request = Browse {
@@ -94,9 +94,11 @@ impl TypedTool for ListDrawers {
             // Whatever is counted is listed.
             tiers: vec![Tier::LongTerm, Tier::Apart],
             sections: room.into_iter().collect(),
+            kinds: Vec::new(),
             order: FilingOrder::FirstFirst,
             offset,
             limit,
+            characters_max: Some(PREVIEW_CHARACTERS),
         };
         let browsed = context.engine.browse(context.caller, request)?;
         let drawers: Vec<Listed> = browsed.memories.into_iter().map(Listed::from).collect();

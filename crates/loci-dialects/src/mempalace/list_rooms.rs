@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collection, given};
+use super::arguments::{Faults, asked, collection};
 use super::record::by_room;
 use crate::wire::string_or_null;
 use crate::{Context, Hints, Reply, TypedTool};
@@ -46,7 +46,7 @@ impl TypedTool for ListRooms {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let wing = given(arguments.wing);
+        let wing = asked(arguments.wing);
         let mut places = context.engine.places(context.caller)?;
         if let Some(wing) = &wing {
             let collection = collection(wing);

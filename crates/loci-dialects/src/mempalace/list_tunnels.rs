@@ -1,22 +1,32 @@
 //! `mempalace_list_tunnels`: the tunnels that somebody made.
 
-use loci_core::{Error, Result, Scope};
+use loci_core::{Error, Page, Result, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collection, given};
+use super::arguments::{Faults, asked, collection};
 use super::graph::TunnelRecord;
+use crate::wire::{Count, Offset};
 use crate::{Context, Hints, Reply, TypedTool};
+
+/// Tunnels without `limit`.
+const LIMIT_DEFAULT: usize = 100;
+/// Tunnels at most.
+const LIMIT_MAX: usize = 1_000;
 
 pub struct ListTunnels;
 
-/// List the tunnels that somebody made, oldest first; of one wing, if you name it.
+/// List the tunnels that somebody made, oldest first, page by page; of one wing, if you name it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Only tunnels that begin or end in this wing.
+    /// Only tunnels that begin or end in this wing, exactly as it is listed.
     wing: Option<String>,
+    /// How many tunnels at most: 100 if left out, 1,000 at most.
+    limit: Option<Count>,
+    /// How many tunnels to skip: 0, if left out.
+    offset: Option<Offset>,
 }
 
 /// The tunnels.
@@ -24,8 +34,14 @@ pub struct Arguments {
 pub struct Output {
     /// The tunnels, oldest first.
     tunnels: Vec<TunnelRecord>,
-    /// How many there are.
+    /// How many are here.
     count: usize,
+    /// How many there are in all.
+    total: usize,
+    /// How many this page could have.
+    limit: usize,
+    /// How many were skipped.
+    offset: usize,
 }
 
 impl TypedTool for ListTunnels {
@@ -42,10 +58,13 @@ impl TypedTool for ListTunnels {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let wing = given(arguments.wing).map(collection);
-        let tunnels = context.engine.tunnels(context.caller, wing.as_ref().map(Option::as_deref))?;
+        let wing = asked(arguments.wing).map(collection);
+        let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(LIMIT_MAX);
+        let offset = arguments.offset.map_or(0, |offset| offset.0);
+        let page = Page { offset, limit };
+        let (tunnels, total) = context.engine.tunnels(context.caller, wing.as_ref().map(Option::as_deref), page)?;
         let tunnels: Vec<TunnelRecord> = tunnels.into_iter().map(TunnelRecord::from).collect();
-        let output = Output { count: tunnels.len(), tunnels };
+        let output = Output { count: tunnels.len(), tunnels, total, limit, offset };
         Ok(Reply::json(crate::tool::to_value(&output)?))
     }
 }

@@ -51,7 +51,7 @@ use loci_core::Ownership;
 use crate::{Dialect, FailureShape, Tool};
 
 pub use aaak::compressed;
-pub use arguments::{GLOBAL_WING, place_name, wing_filter};
+pub use arguments::{GLOBAL_WING, collection, place_name, wing_filter};
 pub use drawer_id::{drawer_id, mined_drawer_id};
 pub use hooks::{Checkpoint, HookSettings, checkpoint, hook_settings, put_checkpoint, put_hook_settings};
 pub use wake_up::{WAKE_UP_CHARACTERS_MAX, wake_up};

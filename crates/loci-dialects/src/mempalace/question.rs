@@ -10,6 +10,10 @@ use super::sentences::{asks, sentences};
 const QUERY_CHARACTERS_MAX: usize = 250;
 /// Bytes of a question: "OK?" is none.
 const QUESTION_BYTES_MIN: usize = 10;
+/// Words of a last sentence: "Thanks." says nothing of what is wanted.
+const SENTENCE_WORDS_MIN: usize = 3;
+/// Letters that stand for a word in scripts without spaces, about.
+const LETTERS_PER_WORD: usize = 2;
 
 /// How a query was shortened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -32,13 +36,23 @@ pub fn question(query: &str) -> (&str, Option<Sanitizer>) {
     }
     let fits = |sentence: &&str| sentence.chars().count() <= QUERY_CHARACTERS_MAX;
     let asking = sentences(query).filter(|sentence| asks(sentence) && sentence.len() >= QUESTION_BYTES_MIN).last();
-    let last = || sentences(query).last().filter(fits);
+    let says_enough = |sentence: &&str| words(sentence) >= SENTENCE_WORDS_MIN;
+    let last = || sentences(query).filter(says_enough).last().filter(fits);
     let (method, clean) = match asking {
         Some(asking) => ("question", asking),
         None => last().map_or(("end", query), |last| ("last_sentence", last)),
     };
     let clean = ending(clean);
     (clean, Some(Sanitizer { method, original_length, clean_length: clean.chars().count() }))
+}
+
+/// About how many words there are.
+fn words(sentence: &str) -> usize {
+    let is_unspaced =
+        |letter: &char| matches!(letter, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{9fff}');
+    let unspaced = sentence.chars().filter(is_unspaced).count();
+    let has_letters = |word: &&str| word.contains(char::is_alphanumeric);
+    sentence.split_whitespace().filter(has_letters).count().max(unspaced / LETTERS_PER_WORD)
 }
 
 /// As much of the end of a text as a query may have, from the beginning of a word on if there is one.
@@ -73,6 +87,28 @@ mod tests {
             (format!("Is it red? {prompt}Or is it blue? Thanks."), "Or is it blue?", Some("question")),
             (format!("{prompt}何色ですか？"), "何色ですか？", Some("question")),
             (format!("{prompt}the crane colour"), "the crane colour", Some("last_sentence")),
+            (
+                format!("{prompt}**What colour is the crane?** Thanks!"),
+                "**What colour is the crane?**",
+                Some("question"),
+            ),
+            (
+                format!("{prompt}\"What colour is the crane?\"</query>"),
+                "\"What colour is the crane?\"</query>",
+                Some("question"),
+            ),
+            (format!("{prompt}what colour is it?! Tell me."), "what colour is it?!", Some("question")),
+            (format!("{prompt}ما لون الرافعة؟ شكرا"), "ما لون الرافعة؟", Some("question")),
+            (
+                format!("{prompt}Find the crane colour. Thanks. -- \nBob"),
+                "Find the crane colour.",
+                Some("last_sentence"),
+            ),
+            (
+                format!("{prompt}クレーンの色を探してください。"),
+                "クレーンの色を探してください。",
+                Some("last_sentence"),
+            ),
             (words.clone(), words[150..].trim(), Some("end")),
             (unbroken.clone(), &unbroken[50..], Some("end")),
             (format!("{prompt}{long_question}"), &long_question[long_question.len() - 248..], Some("question")),

@@ -1,6 +1,7 @@
 //! `mempalace_reconnect`: read everything from the store again.
 
 use loci_core::{Result, Scope};
+use loci_engine::SearchMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +24,9 @@ pub struct Output {
     message: String,
     /// How many drawers you may read, entries of diaries included.
     drawers: u64,
-    /// Whether searches go by words alone.
+    /// Whether nothing is compared by meaning.
     vector_disabled: bool,
-    /// Why they do.
+    /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     vector_disabled_reason: Option<String>,
 }
@@ -43,10 +44,15 @@ impl TypedTool for Reconnect {
         let places = context.engine.recount_places(context.caller)?;
         let drawers = places.iter().map(|place| place.memories).sum();
         let problem = context.engine.model_problem();
-        let search = if problem.is_some() { "words alone" } else { "words and by meaning" };
+        let search = match (context.engine.search_mode(), &problem) {
+            (SearchMode::Vector, Some(_)) => "fail until the model answers",
+            (SearchMode::Vector, None) => "go by meaning alone",
+            (SearchMode::Words, _) | (SearchMode::Hybrid, Some(_)) => "go by words alone",
+            (SearchMode::Hybrid, None) => "go by words and by meaning",
+        };
         let output = Output {
             success: true,
-            message: format!("The store was read again: {drawers} drawers; searches go by {search}."),
+            message: format!("The store was read again: {drawers} drawers; searches {search}."),
             drawers,
             vector_disabled: problem.is_some(),
             vector_disabled_reason: problem,

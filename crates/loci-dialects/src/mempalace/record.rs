@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Error, ErrorCode, Memory, Tally};
+use loci_core::{Error, ErrorCode, Memory, MemoryId, Result, Tally, Tier};
 use loci_engine::SOURCE_FILE;
 
 use super::arguments::wing;
+use crate::Context;
 
 /// The attribute that says who filed a drawer.
 pub const ADDED_BY: &str = "added_by";
 /// The attribute that says which lines of its file a drawer holds.
 pub const LINES: &str = "lines";
 /// Characters of a preview.
-const PREVIEW_CHARACTERS: usize = 200;
+pub const PREVIEW_CHARACTERS: usize = 200;
 
 /// The beginning of a text.
 pub fn preview(content: &str) -> String {
@@ -25,13 +26,36 @@ pub fn source_name(memory: &Memory) -> Option<String> {
     path.rsplit(['/', '\\']).find(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// The failure of an operation on the drawer with this id, in the words of this dialect.
-pub fn in_words(id: &str) -> impl Fn(Error) -> Error + '_ {
-    move |error| match error.code {
-        // Clients match on this text.
-        ErrorCode::NotFound => Error::not_found(format!("Drawer not found: {id}")),
-        _ => error,
+/// The drawer with this id. What other tool sets keep apart from all others is none.
+///
+/// # Errors
+/// `not_found` in the words of this dialect if the caller can read none; `unavailable` if the store cannot be read.
+pub fn drawer(context: Context<'_>, id: &MemoryId) -> Result<Memory> {
+    let memory = context.engine.show(context.caller, id).map_err(in_words(id))?;
+    if memory.tier == Tier::Apart && memory.origin != context.caller.origin {
+        return Err(not_found(id));
     }
+    Ok(memory)
+}
+
+/// The failure of an operation on the drawer with this id, in the words of this dialect.
+pub fn in_words(id: &MemoryId) -> impl Fn(Error) -> Error + '_ {
+    const WORDS: [(&str, &str); 3] = [("memory ", "drawer "), ("`collection` ", "`wing` "), ("`section` ", "`room` ")];
+    move |error| {
+        if error.code == ErrorCode::NotFound {
+            return not_found(id);
+        }
+        let renamed = |(from, to): (&str, &str)| Some(to.to_owned() + error.message.strip_prefix(from)?);
+        match WORDS.into_iter().find_map(renamed) {
+            Some(message) => Error { message, ..error },
+            None => error,
+        }
+    }
+}
+
+fn not_found(id: &MemoryId) -> Error {
+    // Clients match on this text.
+    Error::not_found(format!("Drawer not found: {id}"))
 }
 
 /// How many drawers there are in each wing.

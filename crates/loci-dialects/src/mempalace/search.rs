@@ -1,13 +1,13 @@
 //! `mempalace_search`: find drawers by a question.
 
-use loci_core::limits::RECALL_RESULTS_MAX;
+use loci_core::limits::{CONTENT_BYTES_MAX, RECALL_RESULTS_MAX};
 use loci_core::{Error, Result, Scope, Tier};
 use loci_engine::{Hit, Recall, Signals, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collections, given, wing};
+use super::arguments::{Faults, asked, collections, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::source_name;
@@ -25,7 +25,7 @@ pub struct Search;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What you want to know, as a question or in key words.
+    /// What you want to know, as a question or in key words (at most 1 MiB).
     query: String,
     /// How many results at most: 5 if left out, 100 at most.
     limit: Option<Count>,
@@ -132,12 +132,14 @@ impl TypedTool for Search {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).check("query", check::query).filter("wing").filter("room").found()
+        // Of a long one, only the question in it is searched.
+        let query = |argument: &str, query: &str| check::text(argument, query, CONTENT_BYTES_MAX);
+        Faults::of(arguments).check("query", query).filter("wing").filter("room").found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let (query, sanitizer) = question(&arguments.query);
-        let (wing, room) = (given(arguments.wing), given(arguments.room));
+        let (wing, room) = (asked(arguments.wing), asked(arguments.room));
         let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(RECALL_RESULTS_MAX);
         let is_near = |signals: &Signals| arguments.max_distance.is_none_or(|max| 1.0 - similarity(signals) <= max);
         // What is too far goes behind all others, so that it takes no place of theirs.

@@ -1,11 +1,16 @@
 //! The sentences of a text.
 
 /// Marks that end a sentence where something blank follows.
-const ENDS: [char; 4] = ['.', '!', '?', '…'];
+const ENDS: [char; 7] = ['.', '!', '?', '…', '‽', '⁇', '⁈'];
 /// Marks that end a sentence whatever follows.
-const FULL_ENDS: [char; 4] = ['。', '！', '？', '؟'];
-/// Marks that end a question.
-const ASKING: [char; 3] = ['?', '？', '؟'];
+const FULL_ENDS: [char; 7] = ['。', '！', '？', '؟', '\u{37e}', '፧', '﹖'];
+/// Marks that end a question: of Latin and other scripts, the Greek one (U+037E) among them.
+const ASKING: [char; 9] = ['?', '？', '؟', '\u{37e}', '፧', '﹖', '‽', '⁇', '⁈'];
+/// What may stand between the mark and the end of its sentence: quotes, brackets, and the marks of a text's form.
+const CLOSING: [char; 20] =
+    ['"', '\'', '”', '’', '“', '»', '«', '›', '」', '』', ')', ']', '}', '）', '】', '》', '*', '_', '`', '~'];
+/// Bytes of a tag, such as `</query>`.
+const TAG_BYTES_MAX: usize = 64;
 
 /// The sentences, none of them blank; a line ends one, too.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -24,22 +29,51 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
 
 /// Where the first sentence ends.
 fn end(text: &str) -> usize {
-    let mut characters = text.char_indices().peekable();
-    while let Some((place, character)) = characters.next() {
-        let next = characters.peek().map(|(_, next)| *next);
-        let is_end = character == '\n'
-            || FULL_ENDS.contains(&character)
-            || ENDS.contains(&character) && next.is_none_or(char::is_whitespace);
-        if is_end {
-            return place + character.len_utf8();
+    let is_mark = |character: char| ENDS.contains(&character) || FULL_ENDS.contains(&character);
+    let mut place = 0;
+    while let Some(character) = text[place..].chars().next() {
+        let after = place + character.len_utf8();
+        if character == '\n' {
+            return after;
         }
+        if !is_mark(character) {
+            place = after;
+            continue;
+        }
+        let (mut closed, mut is_full) = (after, FULL_ENDS.contains(&character));
+        while let Some(next) = closing(&text[closed..], is_mark) {
+            is_full |= text[closed..].starts_with(FULL_ENDS);
+            closed += next;
+        }
+        if is_full || text[closed..].chars().next().is_none_or(char::is_whitespace) {
+            return closed;
+        }
+        place = closed;
     }
     text.len()
 }
 
-/// Whether it is a question.
+/// The bytes of what closes a sentence, if the text begins with such: a sign, a tag, or one of the further marks.
+fn closing(text: &str, is_mark: impl Fn(char) -> bool) -> Option<usize> {
+    let first = text.chars().next()?;
+    if CLOSING.contains(&first) || is_mark(first) {
+        return Some(first.len_utf8());
+    }
+    let tag = text.bytes().take(TAG_BYTES_MAX).position(|byte| byte == b'>').filter(|_| first == '<')?;
+    text[..tag].starts_with("</").then_some(tag + 1)
+}
+
+/// Whether it is a question: but for what closes it, and exclamation marks, it ends as one.
 pub fn asks(sentence: &str) -> bool {
-    sentence.ends_with(ASKING)
+    let mut rest = sentence.trim_end();
+    loop {
+        let bare = rest.trim_end_matches(CLOSING).trim_end_matches(['!', '！']);
+        let bare = bare.strip_suffix('>').and_then(|tag| Some(&tag[..tag.rfind("</")?])).unwrap_or(bare);
+        if bare.len() == rest.len() {
+            return rest.ends_with(ASKING);
+        }
+        rest = bare;
+    }
 }
 
 #[cfg(test)]
@@ -53,6 +87,36 @@ mod tests {
         assert_eq!(sentences(text).collect::<Vec<_>>(), expected);
         assert_eq!(sentences(" \n . ").collect::<Vec<_>>(), ["."]);
         assert_eq!(sentences("").count(), 0);
-        assert_eq!(sentences(text).map(asks).collect::<Vec<_>>(), [false, false, false, false, true, false, false]);
+        assert_eq!(sentences(text).map(asks).collect::<Vec<_>>(), [false, true, false, false, true, false, false]);
+    }
+
+    #[test]
+    fn what_closes_a_sentence_belongs_to_it() {
+        let rows: [(&str, &[&str]); 9] = [
+            ("\"Is it red?\" she asked. No.", &["\"Is it red?\"", "she asked.", "No."]),
+            ("**Is it red?** Yes.", &["**Is it red?**", "Yes."]),
+            ("<q>Is it red?</q> Yes", &["<q>Is it red?</q>", "Yes"]),
+            ("(See foo.rs.) Then go.", &["(See foo.rs.)", "Then go."]),
+            ("「何色？」と聞く。", &["「何色？」", "と聞く。"]),
+            ("ما هذا؟» نعم", &["ما هذا؟»", "نعم"]),
+            ("a?b and x.y.z, 3.\"4", &["a?b and x.y.z, 3.\"4"]),
+            ("Is 1 <2? 3> 2. Wait...?! Go", &["Is 1 <2?", "3> 2.", "Wait...?!", "Go"]),
+            ("Why?<br>Yes", &["Why?<br>Yes"]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(sentences(text).collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn questions_are_told_from_what_is_said() {
+        let asking =
+            ["Why?", "\"Why?\"", "**Why?**", "Why?!", "(Why?)", "Why?</query>", "لماذا؟", "Γιατί\u{37e}", "何？」"];
+        for sentence in asking {
+            assert!(asks(sentence), "{sentence}");
+        }
+        for sentence in ["", "Why.", "Why? Because", "a?b", "\"", "Why!", "<q>", "x > y"] {
+            assert!(!asks(sentence), "{sentence}");
+        }
     }
 }

@@ -8,14 +8,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collections, given};
+use super::arguments::{Faults, asked, collections, given};
 use crate::{Context, Hints, Reply, TypedTool};
+
+/// Folders that a notice names.
+const AWAY_NAMED_MAX: usize = 5;
 
 pub struct Sync;
 
 /// Find the drawers that were made from files which are gone, or which git ignores by now, and remove them if you say
 /// so. Without `apply` nothing is changed and the reply shows what would go. Drawers without a file are never touched.
-/// It looks at the files of the machine that the server runs on.
+/// It looks at the files of the machine that the server runs on. Where the folder of a project is itself not there, it
+/// removes nothing.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -80,7 +84,7 @@ impl TypedTool for Sync {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let wing = given(arguments.wing);
+        let wing = asked(arguments.wing);
         let request = loci_engine::Sync {
             root: given(arguments.project_dir),
             collections: collections(wing.as_deref()),
@@ -99,8 +103,22 @@ impl TypedTool for Sync {
             dry_run: !arguments.apply,
             by_source: synced.stale,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(away(&synced.away)))
     }
+}
+
+/// Says of which projects nothing can be said.
+fn away(roots: &[String]) -> Option<String> {
+    let named = roots.iter().take(AWAY_NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+    let more = match roots.len().saturating_sub(AWAY_NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let notice = format!(
+        "{named}{more}: not there, or nothing in it, as if the drive were not mounted; drawers of files there count as \
+         kept, and while that is so `apply` removes nothing without a `project_dir` that is there"
+    );
+    (!roots.is_empty()).then_some(notice)
 }
 
 fn absolute(argument: &str, path: &str) -> Result<()> {

@@ -7,9 +7,11 @@ use loci_core::{Error, Period, Result, Timestamp};
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 const DAY_MICROSECONDS: i64 = 86_400_000_000;
+/// The first and the last moment of the years that four digits name.
+const YEARS: [i64; 2] = [-62_167_219_200_000_000, 253_402_300_799_999_999];
 
-/// The time that a caller names: `YYYY-MM-DD`, the whole of that day in UTC, or RFC 3339, that moment. None if it is
-/// blank, as if it had been left out.
+/// The time that a caller names: `YYYY-MM-DD`, the whole of that day in UTC, or RFC 3339, that moment; in the years
+/// 0000 to 9999 of UTC. None if it is blank, as if it had been left out.
 ///
 /// # Errors
 /// `invalid_argument`, naming the argument, for anything else.
@@ -21,12 +23,8 @@ pub fn period(argument: &str, text: Option<&str>) -> Result<Option<Period>> {
 }
 
 fn read(text: &str) -> Option<Period> {
-    let pieces = Pieces::parse(text).ok().filter(|pieces| pieces.time_zone_annotation().is_none())?;
-    // The parser takes days in other forms of ISO 8601, too.
-    let is_dash = |place: usize| text.as_bytes().get(place) == Some(&b'-');
-    if !(is_dash(4) && is_dash(7)) {
-        return None;
-    }
+    // The parser takes other forms of ISO 8601, too.
+    let pieces = Pieces::parse(text).ok().filter(|_| has_form(text))?;
     let day = microseconds(pieces.date().to_datetime(Time::MIN))?;
     let (first, last) = match pieces.time() {
         None => (day, day + DAY_MICROSECONDS - 1),
@@ -36,7 +34,30 @@ fn read(text: &str) -> Option<Period> {
             (moment, moment)
         }
     };
+    if first < YEARS[0] || last > YEARS[1] {
+        return None;
+    }
     Some(Period { first: Timestamp::from_microseconds(first), last: Timestamp::from_microseconds(last) })
+}
+
+/// Whether it is written as a `full-date` or `date-time` of RFC 3339 (section 5.6, with a blank for the T if need be).
+fn has_form(text: &str) -> bool {
+    let is_like = |text: &str, form: &str| {
+        let fits = |(byte, form): (u8, u8)| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
+        text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits)
+    };
+    let Some((_, time)) = text.split_at_checked(10).filter(|(date, _)| is_like(date, "0000-00-00")) else {
+        return false;
+    };
+    if time.is_empty() {
+        return true;
+    }
+    let Some(time) = time.strip_prefix(['T', 't', ' ']) else { return false };
+    let Some((clock, offset)) = time.find(['Z', 'z', '+', '-']).map(|place| time.split_at(place)) else { return false };
+    let (seconds, fraction) = clock.split_once('.').map_or((clock, None), |(seconds, digits)| (seconds, Some(digits)));
+    let is_fraction = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let is_offset = || is_like(&offset[1..], "00:00") && offset[1..3] < *"24" && offset[4..6] < *"60";
+    is_like(seconds, "00:00:00") && fraction.is_none_or(is_fraction) && (matches!(offset, "Z" | "z") || is_offset())
 }
 
 /// Microseconds from 1970 to a date and time in UTC.
@@ -78,6 +99,10 @@ mod tests {
             ("1970-01-01 00:00:01z", "1970-01-01T00:00:01+00:00", 1_000_000, 1_000_000),
             ("1970-01-01T00:30:00+01:00", "1969-12-31T23:30:00+00:00", -1_800_000_000, -1_800_000_000),
             ("1970-01-01T10:00:00.25-05:30", "1970-01-01T15:30:00.25+00:00", 55_800_250_000, 55_800_250_000),
+            ("1970-01-01T00:00:00-00:00", "1970-01-01T00:00:00+00:00", 0, 0),
+            ("1970-01-02t00:00:00+23:59", "1970-01-01T00:01:00+00:00", 60_000_000, 60_000_000),
+            ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999+00:00", YEARS[1], YEARS[1]),
+            ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00+00:00", YEARS[0], YEARS[0]),
             ("1969-12-31T23:59:59.9999999Z", "1969-12-31T23:59:59.999999+00:00", -1, -1),
         ];
         for (text, expected, first, last) in rows {
@@ -118,6 +143,23 @@ mod tests {
             "10000-01-01",
             "2026-01-31T09:30:00",
             "2026-01-31T25:00:00Z",
+            "2026-01-31T24:00:00Z",
+            "2026-01-31T10Z",
+            "2026-01-31T10:00Z",
+            "2026-01-31T100000Z",
+            "2026-01-31T10:00:00,5Z",
+            "2026-01-31T10:00:00.Z",
+            "2026-01-31T10:00:00+01",
+            "2026-01-31T10:00:00+0100",
+            "2026-01-31T10:00:00+24:00",
+            "2026-01-31T10:00:00-25:59",
+            "2026-01-31T10:00:00+01:60",
+            "2026-01-31T10:00:00+01:00:30",
+            "2026-01-31T10:00:00Z+01:00",
+            "2026-01-31_10:00:00Z",
+            "2026-01-31T10:00:00é",
+            "9999-12-31T23:59:59-00:01",
+            "0000-01-01T00:00:00+00:01",
             "2026-01-31Z",
             "2026-01-31[UTC]",
             "2026-01-31T09:30:00[Europe/Berlin]",

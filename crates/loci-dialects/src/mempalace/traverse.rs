@@ -22,7 +22,7 @@ pub struct Traverse;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The name of the room to start from.
+    /// The name of the room to start from, exactly as it is listed.
     start_room: String,
     /// How many steps at most: 2 if left out, 10 at most.
     max_hops: Option<Count>,
@@ -70,8 +70,8 @@ impl TypedTool for Traverse {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let hops_max = arguments.max_hops.map_or(HOPS_DEFAULT, |count| count.0).min(HOPS_MAX);
-        let steps = context.engine.traverse(context.caller, arguments.start_room.trim(), hops_max);
-        let steps = steps.map_err(not_found_in("start_room"))?;
+        let steps = context.engine.traverse(context.caller, &arguments.start_room, hops_max);
+        let steps = steps.map_err(not_found_in("start_room", "mempalace_list_rooms"))?;
         let visited: Vec<Visited> = steps.into_iter().map(Visited::from).collect();
         Ok(Reply::json(crate::tool::to_value(&visited)?))
     }

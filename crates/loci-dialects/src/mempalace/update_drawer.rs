@@ -1,18 +1,19 @@
 //! `mempalace_update_drawer`: change what a drawer says or where it is.
 
 use loci_core::{Error, MemoryId, Result, Scope};
-use loci_engine::{Refile, check};
+use loci_engine::{Refile, Refiled, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, collection, given, pending};
-use super::record::in_words;
+use super::record::{drawer, in_words};
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct UpdateDrawer;
 
-/// Change the text of a drawer, its wing or its room; the id stays. What you leave out stays as it is.
+/// Change the text of a drawer, its wing or its room. What you leave out stays as it is, and so do the id and the hall
+/// (what kind of thing it is). An entry of a diary stays where it is; only its text can change.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -60,25 +61,17 @@ impl TypedTool for UpdateDrawer {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments { drawer_id, content, wing, room } = arguments;
         let id = MemoryId::parse("drawer_id", &drawer_id)?;
-        let before = context.engine.show(context.caller, &id).map_err(in_words(&drawer_id))?;
-        let change = Refile {
-            content: content.filter(|content| *content != before.content),
-            collection: given(wing).map(collection).filter(|collection| *collection != before.place.collection),
-            section: given(room).filter(|room| *room != before.place.section),
-        };
+        drawer(context, &id)?;
+        let change = Refile { content, collection: given(wing).map(collection), section: given(room) };
+        let refiled = context.engine.refile(context.caller, &id, change).map_err(in_words(&id))?;
+        let Refiled { changed, embedding, .. } = refiled;
         let changed = [
-            ("content", change.content.is_some()),
-            ("wing", change.collection.is_some()),
-            ("room", change.section.is_some()),
+            ("content", changed.content.is_some()),
+            ("wing", changed.collection.is_some()),
+            ("room", changed.section.is_some()),
         ];
-        let updated_fields: Vec<&str> =
-            changed.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect();
-        let mut notice = None;
-        if !updated_fields.is_empty() {
-            let refiled = context.engine.refile(context.caller, &id, change).map_err(in_words(&drawer_id))?;
-            notice = pending("changed", refiled.1);
-        }
+        let updated_fields = changed.into_iter().filter_map(|(name, is_changed)| is_changed.then_some(name)).collect();
         let output = Output { success: true, drawer_id, updated_fields };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(pending("changed", embedding)))
     }
 }

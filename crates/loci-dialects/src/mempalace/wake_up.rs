@@ -1,9 +1,10 @@
 //! What an agent reads when its session starts: who it works for, what is known, and what its kind wrote last.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
 use loci_core::{CollectionFilter, Delivery, ErrorCode, FilingOrder, Memory, MemoryId, Result, Tally, Tier};
-use loci_engine::{Browse, Engine, List, shown_title};
+use loci_engine::{Browse, Engine, List, SOURCE_FILE, shown_title};
 
 use super::DIALECT;
 use super::arguments::{GLOBAL_WING, collection, wing};
@@ -23,7 +24,7 @@ const IDENTITIES_MAX: usize = 20;
 const WINGS_MAX: usize = 8;
 /// Rooms of each that are named, the largest.
 const ROOMS_MAX: usize = 6;
-/// Drawers of each that are looked at, the newest.
+/// Drawers of each that are looked at, the newest: of all, and of each of the first kinds in each room.
 const DRAWERS_LOOKED_AT: usize = 100;
 /// Drawers of each that are told of.
 const DRAWERS_MAX: usize = 12;
@@ -31,6 +32,10 @@ const DRAWERS_MAX: usize = 12;
 const ENTRIES_MAX: usize = 3;
 /// Kinds that are told of before others.
 const KINDS_FIRST: [&str; 3] = ["decision", "preference", "fact"];
+/// The room of what was said in conversations.
+const CONVERSATIONS: &str = "conversations";
+/// Characters of a drawer that are read.
+const CHARACTERS_READ: usize = 4 * IDENTITY_CHARACTERS_MAX;
 
 /// A line that may be in the text.
 struct Line {
@@ -155,7 +160,7 @@ fn identity(context: Context<'_>, wing: Option<&str>) -> Result<Vec<(Memory, Lin
         context.engine.list(context.caller, request)
     };
     let mut memories = as_many_as_fit(IDENTITIES_MAX, list)?;
-    memories.extend(newest(context, &from, &[IDENTITY], Tier::LongTerm, IDENTITIES_MAX)?);
+    memories.extend(newest(context, &from, Some(IDENTITY), &[], IDENTITIES_MAX)?);
     let line = |(place, memory): (usize, Memory)| {
         let text = one_line(&memory.content, IDENTITY_CHARACTERS_MAX);
         let text = format!("- {text} [{}]", memory.id);
@@ -167,7 +172,9 @@ fn identity(context: Context<'_>, wing: Option<&str>) -> Result<Vec<(Memory, Lin
 
 /// What agents wrote in their diaries last, whatever the wing.
 fn latest_entries(context: Context<'_>) -> Result<Vec<(Memory, Line)>> {
-    let entries = newest(context, &CollectionFilter::Any, &[DIARY], Tier::Apart, ENTRIES_MAX)?;
+    let entries =
+        Browse { tiers: vec![Tier::Apart], ..newest_of(&CollectionFilter::Any, Some(DIARY), &[], ENTRIES_MAX) };
+    let entries = context.engine.filed(context.caller, &entries)?;
     let line = |(place, memory): (usize, Memory)| {
         let (day, wing) = (date(memory.created_at), wing(memory.place.collection.clone()));
         let text = format!("- {day} {wing}: {} [{}]", shown_title(&memory), memory.id);
@@ -178,25 +185,21 @@ fn latest_entries(context: Context<'_>) -> Result<Vec<(Memory, Line)>> {
     Ok(entries.into_iter().enumerate().map(line).collect())
 }
 
-/// The story of the largest wings: of each its rooms, then its newest decisions, preferences and facts, then the rest,
-/// the wings in turn.
+/// The story of the largest wings: of each its rooms, then its newest decisions, preferences and facts that somebody
+/// filed by hand, then the rest, the wings in turn.
 fn story(context: Context<'_>, places: &[Tally]) -> Result<Vec<(Memory, Line)>> {
     let mut wings: BTreeMap<&Option<String>, BTreeMap<&str, u64>> = BTreeMap::new();
     for place in places.iter().filter(|place| place.section != DIARY) {
         *wings.entry(&place.collection).or_default().entry(&place.section).or_default() += place.memories;
     }
     let mut wings: Vec<_> = wings.into_iter().map(|(wing, rooms)| (wing, rooms.values().sum::<u64>(), rooms)).collect();
-    wings.sort_by_key(|(_, drawers, _)| std::cmp::Reverse(*drawers));
+    wings.sort_by_key(|(_, drawers, _)| Reverse(*drawers));
     let mut lines = Vec::new();
     for (order, (collection, drawers, rooms)) in wings.into_iter().take(WINGS_MAX).enumerate() {
         let name = wing(collection.clone());
         let heading = format!("# {name}: {}", rooms_of(drawers, &rooms));
         let from = collection.clone().map_or(CollectionFilter::Global, CollectionFilter::Only);
-        let mut memories = newest(context, &from, &[], Tier::LongTerm, DRAWERS_LOOKED_AT)?;
-        memories.sort_by_key(|memory| {
-            KINDS_FIRST.iter().position(|kind| *kind == memory.kind).unwrap_or(KINDS_FIRST.len())
-        });
-        for (place, memory) in memories.into_iter().take(DRAWERS_MAX).enumerate() {
+        for (place, memory) in essential(context, &from, places, collection.as_deref())?.into_iter().enumerate() {
             let day = date(memory.created_at);
             let text = format!("- {} {day}: {} [{}]", memory.kind, shown_title(&memory), memory.id);
             lines.push((place, order, memory, heading.clone(), text));
@@ -213,32 +216,65 @@ fn story(context: Context<'_>, places: &[Tally]) -> Result<Vec<(Memory, Line)>> 
 /// How many drawers there are, and in which rooms the most.
 fn rooms_of(drawers: u64, rooms: &BTreeMap<&str, u64>) -> String {
     let mut rooms: Vec<_> = rooms.iter().collect();
-    rooms.sort_by_key(|(_, drawers)| std::cmp::Reverse(**drawers));
+    rooms.sort_by_key(|(_, drawers)| Reverse(**drawers));
     let named: Vec<String> = rooms.iter().take(ROOMS_MAX).map(|(room, drawers)| format!("{room} {drawers}")).collect();
     let more = if rooms.len() > ROOMS_MAX { format!(" and {} more", rooms.len() - ROOMS_MAX) } else { String::new() };
     format!("{drawers} drawers in {}{more}", named.join(", "))
+}
+
+/// The drawers of a wing that are told of. Those of the first kinds are asked for room by room and kind by kind:
+/// however much was filed, said or mined since, they are found.
+fn essential(
+    context: Context<'_>,
+    from: &CollectionFilter,
+    places: &[Tally],
+    collection: Option<&str>,
+) -> Result<Vec<Memory>> {
+    let is_first = |place: &&Tally| {
+        let is_there = place.collection.as_deref() == collection && place.section != CONVERSATIONS;
+        is_there && KINDS_FIRST.contains(&place.kind.as_str())
+    };
+    let mut memories = Vec::new();
+    for place in places.iter().filter(is_first) {
+        memories.extend(newest(context, from, Some(&place.section), &[&place.kind], DRAWERS_LOOKED_AT)?);
+    }
+    memories.extend(newest(context, from, None, &[], DRAWERS_LOOKED_AT)?);
+    // The newest of each kind first.
+    memories.sort_by_key(|memory| {
+        let was_read = memory.place.section == CONVERSATIONS || memory.attributes.contains_key(SOURCE_FILE);
+        let kind = KINDS_FIRST.iter().position(|kind| *kind == memory.kind).unwrap_or(KINDS_FIRST.len());
+        (was_read, kind, Reverse(memory.created_at))
+    });
+    let mut seen = HashSet::new();
+    memories.retain(|memory| seen.insert(memory.id.clone()));
+    memories.truncate(DRAWERS_MAX);
+    Ok(memories)
 }
 
 /// The newest memories that nothing replaces.
 fn newest(
     context: Context<'_>,
     from: &CollectionFilter,
-    sections: &[&str],
-    tier: Tier,
+    section: Option<&str>,
+    kinds: &[&str],
     limit: usize,
 ) -> Result<Vec<Memory>> {
-    let sections: Vec<String> = sections.iter().map(|section| (*section).to_owned()).collect();
-    as_many_as_fit(limit, |limit| {
-        let request = Browse {
-            collections: from.clone(),
-            sections: sections.clone(),
-            tiers: vec![tier],
-            order: FilingOrder::LastFirst,
-            offset: 0,
-            limit,
-        };
-        context.engine.browse(context.caller, request).map(|browsed| browsed.memories)
-    })
+    let mut memories = context.engine.filed(context.caller, &newest_of(from, section, kinds, limit))?;
+    memories.retain(|memory| memory.superseded_by.is_none());
+    Ok(memories)
+}
+
+fn newest_of(from: &CollectionFilter, section: Option<&str>, kinds: &[&str], limit: usize) -> Browse {
+    Browse {
+        collections: from.clone(),
+        sections: section.into_iter().map(str::to_owned).collect(),
+        kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+        tiers: vec![Tier::LongTerm],
+        order: FilingOrder::LastFirst,
+        offset: 0,
+        limit,
+        characters_max: Some(CHARACTERS_READ),
+    }
 }
 
 /// What is read with that limit, or with a smaller one where the texts are too large together; without what another

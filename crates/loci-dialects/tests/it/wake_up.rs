@@ -126,13 +126,36 @@ fn it_never_goes_beyond_its_budget_and_counts_what_it_leaves_out() {
 }
 
 #[test]
-fn texts_that_are_too_large_together_are_read_in_part() {
+fn texts_that_are_too_large_together_are_shown_by_their_beginnings() {
     let engine = engine();
     for number in 0..12 {
         file(&engine, "large", "room", &format!("{number} {}", "x".repeat(1_000_000)));
     }
     let text = text(&engine, None, 10_000);
-    assert!(text.contains("# large: 12 drawers in room 12") && text.contains("Left out: "), "{text}");
+    assert!(text.contains("# large: 12 drawers in room 12") && text.contains("Nothing was left out"), "{text}");
+}
+
+/// However much was said or mined since.
+#[test]
+fn what_was_decided_outlasts_what_was_said_since() {
+    let engine = engine();
+    let decision = file(&engine, "harbour", "cranes", "We decided to paint the crane yellow.");
+    for number in 0..150 {
+        file(&engine, "harbour", "conversations", &format!("We decided to say {number}."));
+        let mined = json!({
+            "wing": "harbour", "room": "src", "content": format!("lorem {number}"), "source_file": "/src/a.rs",
+        });
+        call(&engine, &Caller::local(), &DIALECT, "mempalace_add_drawer", mined);
+    }
+    let bare = file(&engine, "harbour", "boats", "lorem ipsum");
+    for wing in [None, Some("harbour")] {
+        let text = text(&engine, wing, 1_000);
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("- ")).collect();
+        assert_eq!(lines.len(), 12, "{text}");
+        for (line, id) in lines.iter().zip([decision.as_str(), &bare, "drawer_harbour_conversations_"]) {
+            assert!(line.contains(id), "{text}");
+        }
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ use sentence::{Request, Sentence};
 /// Bytes of a text that are judged. People say what matters first, and the work stays bounded.
 const READ_BYTES_MAX: usize = 32 << 10;
 /// Bytes of a text by which its kind is found out where nothing else is asked.
-const KIND_BYTES_MAX: usize = 2 << 10;
+const KIND_BYTES_MAX: usize = 1 << 10;
 /// Sentences of a text that are judged: more than people put into as many bytes.
 const SENTENCES_MAX: usize = 500;
 /// Characters of a summary, where a hundred words are too many: a word has no longest length.
@@ -60,7 +60,7 @@ pub(crate) fn judge(text: &str) -> Enrichment {
     }
 }
 
-/// What the local rules say a text is, one of [`MEMORY_KINDS`]. Of a long one its first 2 KiB decide, so that the work
+/// What the local rules say a text is, one of [`MEMORY_KINDS`]. Of a long one its first KiB decides, so that the work
 /// is that of a millisecond or so.
 pub fn kind_of(text: &str) -> &'static str {
     kind::kind(&sentences(text, KIND_BYTES_MAX))

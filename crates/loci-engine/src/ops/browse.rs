@@ -5,6 +5,9 @@ use loci_core::{Caller, CollectionFilter, FilingOrder, Filter, Memory, Page, Res
 use crate::Engine;
 use crate::ops::recall::reply_size;
 
+/// Memories that are read at a time where only their beginnings are shown.
+const READ_AT_ONCE: usize = 25;
+
 /// Which memories to go through.
 #[derive(Debug, Clone)]
 pub struct Browse {
@@ -12,6 +15,8 @@ pub struct Browse {
     pub collections: CollectionFilter,
     /// Only these sections; all, if empty.
     pub sections: Vec<String>,
+    /// Only these kinds; all, if empty.
+    pub kinds: Vec<String>,
     /// Of these tiers. Of what is kept apart, that which came in through the caller's tool set.
     pub tiers: Vec<Tier>,
     /// In which order.
@@ -20,30 +25,70 @@ pub struct Browse {
     pub offset: usize,
     /// Memories to return; clamps to [`limits::LIST_RESULTS_MAX`].
     pub limit: usize,
+    /// Characters of each text that are returned; the whole, if none.
+    pub characters_max: Option<usize>,
 }
 
 /// A part of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Browsed {
-    /// The memories.
+    /// The memories, their texts as long as was asked for.
     pub memories: Vec<Memory>,
     /// How many there are in all.
     pub total: u64,
 }
 
 impl Engine {
-    /// The memories that the caller may read and that pass.
+    /// The memories that the caller may read and that pass, and how many there are.
     ///
     /// # Errors
     /// `too_large` if the records together exceed [`limits::REPLY_CONTENT_BYTES_MAX`]; `unavailable` if the store
     /// cannot be read.
     pub fn browse(&self, caller: &Caller, request: Browse) -> Result<Browsed> {
-        let Browse { collections, sections, tiers, order, offset, limit } = request;
-        let filter = Filter { sections, tiers, ..self.filter(caller, collections) };
-        let limit = limit.clamp(1, limits::LIST_RESULTS_MAX);
-        let memories = self.store.filed(&filter, order, Page { offset, limit })?;
-        reply_size(memories.iter().map(Memory::text_bytes).sum())?;
+        let filter = self.browsed(caller, &request);
+        let memories = self.filed_under(&filter, &request)?;
         let total = self.store.tally(&filter)?.iter().map(|tally| tally.memories).sum();
         Ok(Browsed { memories, total })
     }
+
+    /// The same memories alone.
+    ///
+    /// # Errors
+    /// As for [`browse`](Engine::browse).
+    pub fn filed(&self, caller: &Caller, request: &Browse) -> Result<Vec<Memory>> {
+        self.filed_under(&self.browsed(caller, request), request)
+    }
+
+    fn browsed(&self, caller: &Caller, request: &Browse) -> Filter {
+        let Browse { sections, kinds, tiers, .. } = request.clone();
+        Filter { sections, kinds, tiers, ..self.filter(caller, request.collections.clone()) }
+    }
+
+    fn filed_under(&self, filter: &Filter, request: &Browse) -> Result<Vec<Memory>> {
+        let Browse { order, mut offset, limit, characters_max, .. } = *request;
+        let limit = limit.clamp(1, limits::LIST_RESULTS_MAX);
+        let mut memories = Vec::new();
+        while memories.len() < limit {
+            let left = limit - memories.len();
+            let page = Page { offset, limit: if characters_max.is_some() { left.min(READ_AT_ONCE) } else { left } };
+            let read = self.store.filed(filter, order, page)?;
+            let is_last = read.len() < page.limit;
+            memories.extend(read.into_iter().map(|memory| match characters_max {
+                Some(characters) => Memory { content: beginning(&memory.content, characters), ..memory },
+                None => memory,
+            }));
+            if is_last {
+                break;
+            }
+            offset = offset.saturating_add(page.limit);
+        }
+        reply_size(memories.iter().map(Memory::text_bytes).sum())?;
+        Ok(memories)
+    }
+}
+
+/// So many characters of a text.
+fn beginning(text: &str, characters: usize) -> String {
+    let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
+    text[..end].to_owned()
 }

@@ -1,11 +1,14 @@
 //! Filing a text under an id that follows from it, once.
 
-use loci_core::{Caller, Error, ErrorCode, Memory, MemoryId, Result};
+use std::collections::HashSet;
+
+use loci_core::{Caller, ErrorCode, Filter, Memory, MemoryId, Reader, Result, Timestamp};
+use uuid::Uuid;
 
 use crate::Engine;
 use crate::ops::remember::{Remember, Remembered};
 
-/// Ids that are tried for one text.
+/// Ids that are looked at for one text.
 const IDS_MAX: u32 = 16;
 
 /// What came of filing a text.
@@ -18,51 +21,45 @@ pub enum Filed {
 }
 
 impl Engine {
-    /// Stores a memory under the first of its ids (`id_of` 0, 1, ...) that no other text has, unless the same text
-    /// is in the same place under one of those before. Of an id whose memory the caller may not read, was forgotten,
-    /// or says something else by now, the next one is tried. Durable when it returns.
+    /// Stores a memory under the first of its ids (`id_of` 0, 1, ...) that is free, unless the same text is in the
+    /// same place under any of the first sixteen. An id is not free while a memory has it that the caller may not
+    /// read, was forgotten, or says something else by now; where all sixteen are taken, the memory gets that of a
+    /// random number. Durable when it returns.
     ///
     /// # Errors
-    /// As for [`remember`](Engine::remember); `conflict` if all ids that are tried are taken.
+    /// As for [`remember`](Engine::remember).
     pub fn file(&self, caller: &Caller, id_of: &dyn Fn(u32) -> MemoryId, request: Remember) -> Result<Filed> {
         let since = self.store.version()?;
-        let (mut memory, mut similar) = self.requested(caller, request)?;
+        let (mut memory, similar) = self.requested(caller, request)?;
+        let ids: Vec<MemoryId> = (0..IDS_MAX).map(id_of).collect();
+        let all = Filter::of(caller.space.clone(), Reader::everything(), Timestamp::MIN);
+        let mut taken = HashSet::new();
         let mut prepared = None;
-        for number in 0..IDS_MAX {
-            memory.id = id_of(number);
-            let held = self.store.get(&caller.space, &memory.id)?;
-            if let Some(held) = held {
-                if self.is_filed_as(caller, &held, &memory) {
-                    return Ok(Filed::Before(Box::new(held)));
-                }
-                continue;
+        loop {
+            let held = self.store.get_all(&all, &ids)?;
+            if let Some(before) = held.iter().find(|held| self.is_filed_as(caller, held, &memory)) {
+                return Ok(Filed::Before(Box::new(before.clone())));
             }
+            taken.extend(held.into_iter().map(|held| held.id));
+            let free = ids.iter().find(|id| !taken.contains(*id));
+            memory.id = free.cloned().unwrap_or_else(|| id_of(random_number()));
             let (remembered, passages) = match prepared.take() {
                 Some(prepared) => prepared,
-                None => self.prepared(caller, memory.clone(), similar.take())?,
+                None => self.prepared(caller, memory.clone(), similar.clone())?,
             };
-            let remembered = Remembered { memory: memory.clone(), ..remembered };
             match self.commit_new(caller, &memory, passages.clone(), since) {
-                Err(error) if error.code == ErrorCode::Conflict => {
-                    // Another process may have filed it right now.
-                    let held = self.store.get(&caller.space, &memory.id)?;
-                    if let Some(held) = held.filter(|held| self.is_filed_as(caller, held, &memory)) {
-                        return Ok(Filed::Before(Box::new(held)));
-                    }
+                // Another process may have filed something under it right now, or what nobody sees any more has it.
+                Err(error) if error.code == ErrorCode::Conflict && free.is_some() => {
+                    taken.insert(memory.id.clone());
                     prepared = Some((remembered, passages));
                 }
                 outcome => {
                     outcome?;
                     self.embed_soon(&remembered.embedding);
-                    return Ok(Filed::New(Box::new(remembered)));
+                    return Ok(Filed::New(Box::new(Remembered { memory, ..remembered })));
                 }
             }
         }
-        let message = format!(
-            "all {IDS_MAX} ids that this text may have in this place are taken by memories that were changed or deleted \
-             since, or the caller's data was wiped meanwhile; file it in another place"
-        );
-        Err(Error::new(ErrorCode::Conflict, message))
     }
 
     /// Whether a memory is what the caller would file: its text, in its place.
@@ -72,4 +69,9 @@ impl Engine {
             && held.forgotten_at.is_none()
             && (&held.place, &held.content) == (&memory.place, &memory.content)
     }
+}
+
+/// One that nothing was filed under yet, as good as certainly.
+fn random_number() -> u32 {
+    (Uuid::now_v7().as_u128() as u32).max(IDS_MAX)
 }

@@ -4,7 +4,7 @@ mod filing;
 
 use std::collections::BTreeMap;
 
-use loci_core::{Caller, Error, MemoryId, Result, SourceFile, Timestamp};
+use loci_core::{Batch, Caller, Change, Error, MemoryId, Result, SourceFile, Timestamp};
 
 use crate::{Engine, check};
 use filing::Filing;
@@ -46,8 +46,11 @@ pub struct ReadSource {
     /// The parts, in the order of the file. Of a [whole](SourceFile::is_whole) one they are all of it: what was filed
     /// from it and is no part of it any more is removed; what was filed is found by the threads of the parts, and by the
     /// path of the file as a thread. Else they go on where the file was left ([`SourceFile::parts`] counts those before
-    /// them), or begin anew if none are before them.
+    /// them), or begin anew if none are before them; and a thread is the same in whichever file it is read.
     pub parts: Vec<SourcePart>,
+    /// Whether the next call files more of the same reading, of a file that is not whole: what is known of the file
+    /// stays what it was until the last one, so that whatever ends the process in between, it is all read again.
+    pub has_more: bool,
 }
 
 impl ReadSource {
@@ -96,8 +99,8 @@ pub type SourceId<'a> = &'a dyn Fn(&SourceFile, &SourcePart, u64) -> MemoryId;
 
 impl Engine {
     /// Files what was read: common memories, found by their words at once and by their meaning when
-    /// [`embed_pending`](Engine::embed_pending) has come to them. A part whose thread, text and section are filed from
-    /// this file already is the same memory, whatever its position was; one that says the same elsewhere is another.
+    /// [`embed_pending`](Engine::embed_pending) has come to them. A part whose thread and text are filed from this file
+    /// already is the same memory, whatever its position and section were; one that says the same elsewhere is another.
     /// All of it, and what is known of the file, in one step, unless it is large: then what is known of it last, so that
     /// reading it again adds nothing twice. Durable when it returns; nothing is written if nothing changes.
     ///
@@ -131,6 +134,15 @@ impl Engine {
     pub fn preview_source(&self, caller: &Caller, id_of: SourceId<'_>, read: &ReadSource) -> Result<SourceFiled> {
         read.check()?;
         Ok(Filing::new(self, caller, id_of)?.plan(read, 0)?.filed(read))
+    }
+
+    /// Notes what is known of a file now, such as another time; what was filed of it stays as it is.
+    ///
+    /// # Errors
+    /// `conflict` if another process read the file meanwhile; `unavailable` if the store cannot be written.
+    pub fn note_source(&self, caller: &Caller, before: &SourceFile, file: SourceFile) -> Result<()> {
+        let put = Change::PutSourceFile { file: Box::new(file), expect: Some(Box::new(before.clone())) };
+        self.store.commit(Batch { space: caller.space.clone(), changes: vec![put] })
     }
 
     /// What is known of a file; none if it was not read into that collection.

@@ -1,6 +1,6 @@
 //! Changing a text and where it is filed.
 
-use loci_core::{Caller, Memory, MemoryId, Place, Result};
+use loci_core::{Caller, Error, Memory, MemoryId, Place, Result, Tier};
 
 use crate::notes::note_body;
 use crate::{Embedding, Engine, check};
@@ -16,6 +16,17 @@ pub struct Refile {
     pub section: Option<String>,
 }
 
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refiled {
+    /// The memory as it is now.
+    pub memory: Memory,
+    /// What is other than before.
+    pub changed: Refile,
+    /// Whether search by meaning already finds the text.
+    pub embedding: Embedding,
+}
+
 impl Refile {
     /// Where a memory that is filed there is filed then.
     pub(crate) fn place_after(&self, before: &Place) -> Place {
@@ -27,13 +38,15 @@ impl Refile {
 }
 
 impl Engine {
-    /// Changes a memory's text and place in one step; its id stays. A new text takes its summary along and makes it
-    /// new (`updated_at`); a new place alone leaves terms and vectors as they are. A note is changed in its file.
-    /// Durable when it returns; nothing is written if nothing changes.
+    /// Changes a memory's text and place in one step; its id and its kind stay. A new text takes its summary along and
+    /// makes it new (`updated_at`); a new place alone leaves terms and vectors as they are. A note is changed in its
+    /// file. What is kept [apart](Tier::Apart) stays where it is. Durable when it returns; nothing is written if
+    /// nothing changes.
     ///
     /// # Errors
-    /// As for [`update`](Engine::update); `invalid_argument` for a collection or section that is no name.
-    pub fn refile(&self, caller: &Caller, id: &MemoryId, mut change: Refile) -> Result<(Memory, Embedding)> {
+    /// As for [`update`](Engine::update); `invalid_argument` for a collection or section that is no name, or that is
+    /// another one of a memory that is kept apart.
+    pub fn refile(&self, caller: &Caller, id: &MemoryId, mut change: Refile) -> Result<Refiled> {
         let Refile { content, collection, section } = &mut change;
         content.as_deref().map_or(Ok(()), |content| check::content("content", content))?;
         collection.iter().flatten().try_for_each(|collection| check::name("collection", collection))?;
@@ -47,9 +60,19 @@ impl Engine {
         content.take_if(|content| *content == before.content);
         collection.take_if(|collection| *collection == before.place.collection);
         section.take_if(|section| *section == before.place.section);
-        if change == Refile::default() {
-            return Ok((before, Embedding::Done));
+        let moved = [("collection", collection.is_some()), ("section", section.is_some())];
+        if before.tier == Tier::Apart
+            && let Some((argument, _)) = moved.into_iter().find(|(_, is_moved)| *is_moved)
+        {
+            let problem =
+                "cannot change here: what is kept apart from others stays in its place, only its text changes";
+            return Err(Error::invalid(argument, problem));
         }
-        self.revise(caller, &before, &change, None)
+        let (memory, embedding) = if change == Refile::default() {
+            (before, Embedding::Done)
+        } else {
+            self.revise(caller, &before, &change, None)?
+        };
+        Ok(Refiled { memory, changed: change, embedding })
     }
 }

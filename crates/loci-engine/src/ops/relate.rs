@@ -35,7 +35,8 @@ pub struct Relate {
 pub enum Related {
     /// It is noted now.
     New(Fact),
-    /// The same with an open end was noted before; nothing was added.
+    /// The same was noted before, and has an open end as this one has, or this one's beginning and end; nothing was
+    /// added.
     Before(Fact),
 }
 
@@ -44,7 +45,7 @@ pub enum Related {
 pub struct Facts {
     /// By their beginning, those that always held first; then as they were noted.
     pub facts: Vec<Fact>,
-    /// Whether there are more than [`FACTS_MAX`](loci_core::limits::FACTS_MAX), which a narrower question would show.
+    /// Whether there are more after these: at most [`FACTS_MAX`](loci_core::limits::FACTS_MAX) come at a time.
     pub is_cut: bool,
 }
 
@@ -59,8 +60,8 @@ pub fn name_key(name: &str) -> String {
 }
 
 impl Engine {
-    /// Notes a fact. Where the same one has an open end already, and this one too, nothing is added. Durable when it
-    /// returns.
+    /// Notes a fact. Where the same one has an open end already, and this one too, or where it has the same beginning
+    /// and end, nothing is added. Durable when it returns.
     ///
     /// # Errors
     /// `invalid_argument` for a blank or impossible name (`subject`, `predicate`, `object`), and for a `valid_to`
@@ -82,10 +83,9 @@ impl Engine {
         let at_end = Period { first: end, last: end };
         self.locks.change(&(&caller.space, &triple), || {
             let known = self.same_facts(caller, &triple, at_end)?;
-            let is_open = |fact: &Fact| fact.valid_to.is_none();
-            if is_open(&fact)
-                && let Some(before) = known.into_iter().find(is_open)
-            {
+            let is_same =
+                |known: &Fact| known.valid_to == valid_to && (valid_to.is_none() || known.valid_from == valid_from);
+            if let Some(before) = known.into_iter().find(is_same) {
                 return Ok(Related::Before(before));
             }
             let changes = vec![Change::PutFact(Box::new(fact.clone()))];
@@ -96,8 +96,8 @@ impl Engine {
         })
     }
 
-    /// Ends every fact that says this, has begun by `ended`, and whose end is open or lies after `ended`: today up
-    /// to this moment, if none. Returns them as they are now, and the end that they got. Of more than
+    /// Ends every fact that says this, has begun by `ended`, and whose end is open, or lies after `ended` and after
+    /// now, so that what is over stays as it was: today up to this moment, if none. Returns them as they are now, and the end that they got. Of more than
     /// [`FACTS_MAX`](loci_core::limits::FACTS_MAX) it ends the first; calling again ends the next. Durable when it
     /// returns.
     ///
@@ -107,15 +107,18 @@ impl Engine {
     /// store cannot be written.
     pub fn end_facts(&self, caller: &Caller, triple: [&str; 3], ended: Option<Period>) -> Result<(Vec<Fact>, Period)> {
         let triple = names(triple)?.map(|name| name.key);
-        let ended = ended.unwrap_or_else(|| today(self.now()));
-        let after = Timestamp::from_microseconds(ended.last.microseconds().saturating_add(1));
+        let now = self.now();
+        let ended = ended.unwrap_or_else(|| today(now));
+        let after = Timestamp::from_microseconds(ended.last.max(now).microseconds().saturating_add(1));
         self.locks.change(&(&caller.space, &triple), || {
             // Those that begin first come first.
             let open = self.same_facts(caller, &triple, Period { first: after, last: NEVER })?;
             let has_begun = |fact: &Fact| fact.valid_from.is_none_or(|from| from.first <= ended.last);
             let (begun, to_come): (Vec<Fact>, Vec<Fact>) = open.into_iter().partition(has_begun);
             if begun.is_empty() {
-                return Err(nothing_to_end(!to_come.is_empty()));
+                let ever = Period { first: Timestamp::MIN, last: NEVER };
+                let was_ended = to_come.is_empty() && !self.same_facts(caller, &triple, ever)?.is_empty();
+                return Err(nothing_to_end(!to_come.is_empty(), was_ended));
             }
             let end = |fact: &Fact| Change::EndFact { id: fact.id.clone(), before: fact.valid_to, valid_to: ended };
             let changes = begun.iter().map(end).collect();
@@ -125,7 +128,8 @@ impl Engine {
         })
     }
 
-    /// The facts about a thing; of any time, if `as_of` is none. None are no error.
+    /// The facts about a thing but the first `offset`, at most [`FACTS_MAX`](loci_core::limits::FACTS_MAX); of any
+    /// time, if `as_of` is none. None are no error.
     ///
     /// # Errors
     /// `invalid_argument` for an impossible name (`entity`); `unavailable` if the store cannot be read.
@@ -135,17 +139,19 @@ impl Engine {
         entity: &str,
         direction: Direction,
         as_of: Option<Period>,
+        offset: usize,
     ) -> Result<Facts> {
-        self.known_facts(caller, Some((name("entity", entity)?.key, direction)), as_of)
+        self.known_facts(caller, Some((name("entity", entity)?.key, direction)), as_of, offset)
     }
 
-    /// All facts, or those about one thing, in the order of time.
+    /// All facts, or those about one thing, in the order of time, but the first `offset`, at most
+    /// [`FACTS_MAX`](loci_core::limits::FACTS_MAX).
     ///
     /// # Errors
     /// As for [`facts_about`](Engine::facts_about).
-    pub fn timeline(&self, caller: &Caller, entity: Option<&str>) -> Result<Facts> {
+    pub fn timeline(&self, caller: &Caller, entity: Option<&str>, offset: usize) -> Result<Facts> {
         let entity = entity.map(|entity| name("entity", entity)).transpose()?;
-        self.known_facts(caller, entity.map(|entity| (entity.key, Direction::Both)), None)
+        self.known_facts(caller, entity.map(|entity| (entity.key, Direction::Both)), None, offset)
     }
 
     /// How much there is in the graph now.
@@ -161,8 +167,10 @@ impl Engine {
         caller: &Caller,
         entity: Option<(String, Direction)>,
         as_of: Option<Period>,
+        offset: usize,
     ) -> Result<Facts> {
-        let query = FactQuery { space: caller.space.clone(), entity, triple: None, as_of, limit: FACTS_MAX + 1 };
+        let (space, limit) = (caller.space.clone(), FACTS_MAX + 1);
+        let query = FactQuery { space, entity, triple: None, as_of, offset, limit };
         let mut facts = self.store.facts(&query)?;
         let is_cut = facts.len() > FACTS_MAX;
         facts.truncate(FACTS_MAX);
@@ -172,7 +180,8 @@ impl Engine {
     /// The facts that say this and hold then, the first of them.
     fn same_facts(&self, caller: &Caller, triple: &[String; 3], as_of: Period) -> Result<Vec<Fact>> {
         let (space, triple) = (caller.space.clone(), Some(triple.clone()));
-        self.store.facts(&FactQuery { space, entity: None, triple, as_of: Some(as_of), limit: FACTS_MAX })
+        let query = FactQuery { space, entity: None, triple, as_of: Some(as_of), offset: 0, limit: FACTS_MAX };
+        self.store.facts(&query)
     }
 }
 
@@ -199,12 +208,17 @@ fn today(now: Timestamp) -> Period {
     Period { first: Timestamp::from_microseconds(now.microseconds().saturating_sub(into_the_day)), last: now }
 }
 
-fn nothing_to_end(some_are_to_come: bool) -> Error {
+fn nothing_to_end(some_are_to_come: bool, some_are_over: bool) -> Error {
     if some_are_to_come {
         return Error::invalid(
             "ended",
             "(today, if not given) lies before the fact begins; give the day or a later one",
         );
+    }
+    if some_are_over {
+        let message = "every fact that says this ended by then (today, if not given), and an end moves to an earlier \
+            time alone; query the subject to see when";
+        return Error::not_found(message);
     }
     Error::not_found("no fact that says this is open; query the subject to see what is known of it")
 }

@@ -49,6 +49,8 @@ pub struct Synced {
     pub removed_passages: u64,
     /// The files that are ignored or missing, by path, and the memories of each.
     pub stale: BTreeMap<String, u64>,
+    /// The folders of projects that are not there, in order: what was made from their files counts as kept.
+    pub away: Vec<String>,
 }
 
 impl Engine {
@@ -58,9 +60,10 @@ impl Engine {
     /// one step.
     ///
     /// # Errors
-    /// `invalid_argument` if `root` is no absolute path; `unavailable` if the folder of a project is itself not there
-    /// (a drive that is not mounted would otherwise empty a collection), if its rules cannot be read, if nothing here
-    /// looks after files, or if the store cannot be written: what was removed until then stays so.
+    /// `invalid_argument` if `root` is no absolute path; `unavailable` if `root` is not there, or anything is to be
+    /// removed and the folder of a project is not there (a drive that is not mounted would otherwise empty a
+    /// collection), if its rules cannot be read, if nothing here looks after files, or if the store cannot be written:
+    /// what was removed until then stays so.
     pub fn sync(&self, caller: &Caller, request: &Sync) -> Result<Synced> {
         let tree = self.source_tree.as_deref();
         let tree = tree.ok_or_else(|| Error::unavailable("nothing here looks after files on this machine"))?;
@@ -73,7 +76,18 @@ impl Engine {
         let filter = Filter { collections: request.collections.clone(), ..self.places_filter(caller) };
         let mut synced = Synced::default();
         let mut files = self.sourced(&filter, root, &mut synced)?;
-        let roots = self.roots(&filter, tree, root, &mut files, &mut synced)?;
+        let mut roots = self.roots(&filter, tree, root, &mut files, &mut synced)?;
+        let missing = |root: &&str| !tree.is_there(root);
+        if let Some(root) = root.filter(missing) {
+            return Err(is_away(root));
+        }
+        for (root, keys) in roots.extract_if(.., |root, _| missing(&root.as_str())) {
+            if request.apply {
+                return Err(is_away(&root));
+            }
+            synced.kept += keys.iter().filter_map(|key| files.get(key)).map(|ids| ids.len() as u64).sum::<u64>();
+            synced.away.push(root);
+        }
         let mut stale = Vec::new();
         for (root, keys) in &roots {
             let paths: Vec<&str> = keys.iter().map(|(_, path)| path.as_str()).collect();
@@ -132,9 +146,6 @@ impl Engine {
 
     /// The files by the folder of their project. Adds those that nothing is left of but what is known of them, and
     /// takes out those that their memories outlast.
-    ///
-    /// # Errors
-    /// `unavailable` if one of these folders is not there.
     fn roots(
         &self,
         filter: &Filter,
@@ -166,13 +177,7 @@ impl Engine {
             let root = root.map(str::to_owned).or_else(known).unwrap_or_else(|| tree.root_of(&key.1));
             roots.entry(root).or_default().push(key.clone());
         }
-        match roots.keys().map(String::as_str).chain(root).find(|root| !tree.is_there(root)) {
-            None => Ok(roots),
-            Some(root) => Err(Error::unavailable(format!(
-                "the folder {root} is not there, or has nothing in it, as if its drive were not mounted; nothing was \
-                 removed: bring it back, or name the folder above it as the project if its files are really gone"
-            ))),
-        }
+        Ok(roots)
     }
 
     /// Removes the memories of a file that the caller may write, and what is known of it: how many, and how many
@@ -196,6 +201,13 @@ impl Engine {
             Ok((memories.len() as u64, passages as u64))
         })
     }
+}
+
+fn is_away(root: &str) -> Error {
+    Error::unavailable(format!(
+        "the folder {root} is not there, or has nothing in it, as if its drive were not mounted; nothing was removed: \
+         bring it back, or name the folder above it as the project if its files are really gone"
+    ))
 }
 
 /// The absolute path of the file that a memory was made from. A note has none.

@@ -1,6 +1,6 @@
 //! Tunnels: ties that people and agents make between places.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use loci_core::limits::{LIST_RESULTS_MAX, TRAVERSED_MAX, TUNNELS_MAX};
 use loci_core::{
@@ -11,9 +11,6 @@ use sha2::{Digest, Sha256};
 
 use crate::ops::walk::{GENERAL_SECTION, alike, hint};
 use crate::{Engine, check};
-
-/// Memories that are read at once to see whether they may be.
-const READ_AT_ONCE_MAX: usize = 64;
 
 /// What lies at the other end of a tie.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +31,10 @@ type Place<'a> = (Option<&'a str>, &'a str);
 
 fn place(end: &TunnelEnd) -> Place<'_> {
     (end.collection.as_deref(), &end.section)
+}
+
+fn is_at(found: &loci_core::Place, end: &TunnelEnd) -> bool {
+    (found.collection.as_deref(), found.section.as_str()) == place(end)
 }
 
 /// How many memories each place holds.
@@ -61,8 +62,8 @@ impl Engine {
     /// `not_found` if the caller can read nothing in one of the places (naming the arguments
     /// `source_wing`/`source_room` or `target_...` is the caller's business: the message names the place), or not the
     /// memory of an end; `invalid_argument` if both ends are one place, or the memory of an end is elsewhere; that or
-    /// `too_large` for the `label`; `too_large` beyond [`TUNNELS_MAX`](loci_core::limits::TUNNELS_MAX); `unavailable`
-    /// if the store cannot be written.
+    /// `too_large` for the `label`; `too_large` if the caller has [`TUNNELS_MAX`](loci_core::limits::TUNNELS_MAX)
+    /// already (callers without a name have them together); `unavailable` if the store cannot be written.
     pub fn tie(&self, caller: &Caller, source: TunnelEnd, target: TunnelEnd, label: Option<&str>) -> Result<Tunnel> {
         let label = label.filter(|label| !label.trim().is_empty());
         label.map_or(Ok(()), |label| check::reference("label", label))?;
@@ -74,14 +75,15 @@ impl Engine {
         let mut tunnel = self.change_tunnels(caller, || {
             let since = self.store.version()?;
             self.check_ends(caller, ends)?;
-            let known = self.store.tunnels(&caller.space)?;
+            let seen = self.seen_tunnels(caller)?;
             let owner = caller.principal.subject.clone();
             let [common, own] = tunnel_ids(ends, owner.as_deref());
-            let with_id = |id: &String| known.iter().find(|tunnel| tunnel.id == *id);
-            let tunnel = match with_id(&common).or_else(|| with_id(&own)) {
+            let with_id = |id: &String| seen.iter().find(|tunnel| tunnel.id == *id);
+            let before = with_id(&common).or_else(|| with_id(&own));
+            let tunnel = match before {
                 Some(before) => self.tied_again(before, ends, label),
-                None if known.len() >= TUNNELS_MAX => {
-                    let message = format!("there are {TUNNELS_MAX} tunnels already; delete one that is not needed");
+                None if seen.iter().filter(|tunnel| tunnel.owner == owner).count() >= TUNNELS_MAX => {
+                    let message = format!("you have {TUNNELS_MAX} tunnels already; delete one that is not needed");
                     return Err(Error::new(ErrorCode::TooLarge, message));
                 }
                 None => {
@@ -101,7 +103,9 @@ impl Engine {
             };
             let origin = caller.origin.to_owned();
             let not_wiped = tunnel.owner.clone().map(|owner| Change::NotWiped { owner, origin, since });
-            let changes = not_wiped.into_iter().chain([Change::PutTunnel(Box::new(tunnel.clone()))]).collect();
+            let expect = before.cloned().map(Box::new);
+            let put = Change::PutTunnel { tunnel: Box::new(tunnel.clone()), expect };
+            let changes = not_wiped.into_iter().chain([put]).collect();
             self.store.commit(Batch { space: caller.space.clone(), changes })?;
             Ok(tunnel)
         })?;
@@ -110,18 +114,26 @@ impl Engine {
         Ok(tunnel)
     }
 
-    /// The tunnels that the caller sees, oldest first; those that lead to or from a collection, if one is given (the
-    /// inner none is global). An end names its memory only if the caller may read that.
+    /// A page of the tunnels that the caller sees, oldest first, and how many there are in all; those that lead to or
+    /// from a collection, if one is given (the inner none is global). An end names its memory only if the caller may
+    /// read that, and it is there still.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn tunnels(&self, caller: &Caller, collection: Option<Option<&str>>) -> Result<Vec<Tunnel>> {
+    pub fn tunnels(
+        &self,
+        caller: &Caller,
+        collection: Option<Option<&str>>,
+        page: Page,
+    ) -> Result<(Vec<Tunnel>, usize)> {
         let mut tunnels = self.seen_tunnels(caller)?;
         tunnels.retain(|tunnel| {
             collection.is_none_or(|name| [&tunnel.source, &tunnel.target].iter().any(|end| place(end).0 == name))
         });
+        let total = tunnels.len();
+        let mut tunnels: Vec<Tunnel> = tunnels.into_iter().skip(page.offset).take(page.limit).collect();
         self.hide_memories(caller, &mut tunnels)?;
-        Ok(tunnels)
+        Ok((tunnels, total))
     }
 
     /// Removes a tunnel that the caller sees. Durable when it returns.
@@ -221,9 +233,9 @@ impl Engine {
                 return Err(Error::not_found(message));
             }
             let Some(id) = &end.memory else { continue };
-            let found = self.store.get_all(&self.places_filter(caller), std::slice::from_ref(id))?.pop();
-            let memory = found.ok_or_else(|| Error::not_found(format!("there is no memory with the id {id}")))?;
-            if (memory.place.collection.as_deref(), memory.place.section.as_str()) != place(end) {
+            let found = self.store.places_of(&self.places_filter(caller), std::slice::from_ref(id))?.pop();
+            let (_, found) = found.ok_or_else(|| Error::not_found(format!("there is no memory with the id {id}")))?;
+            if !is_at(&found, end) {
                 let message = format!("memory {id} is not in `{}`; name the place that it is in", shown(place(end)));
                 return Err(Error::new(ErrorCode::InvalidArgument, message));
             }
@@ -254,17 +266,15 @@ impl Engine {
         }
     }
 
-    /// Takes off the memories that the caller may not read.
+    /// Takes off the memories that the caller may not read, or that are elsewhere by now.
     fn hide_memories(&self, caller: &Caller, tunnels: &mut [Tunnel]) -> Result<()> {
         let ends = || tunnels.iter().flat_map(|tunnel| [&tunnel.source, &tunnel.target]);
         let named: Vec<MemoryId> = ends().filter_map(|end| end.memory.clone()).collect();
-        let filter = self.places_filter(caller);
-        let mut readable = BTreeSet::new();
-        for ids in named.chunks(READ_AT_ONCE_MAX) {
-            readable.extend(self.store.get_all(&filter, ids)?.into_iter().map(|memory| memory.id));
-        }
+        let found = self.store.places_of(&self.places_filter(caller), &named)?;
+        let found: BTreeMap<MemoryId, loci_core::Place> = found.into_iter().collect();
         for end in tunnels.iter_mut().flat_map(|tunnel| [&mut tunnel.source, &mut tunnel.target]) {
-            end.memory.take_if(|id| !readable.contains(id));
+            let is_there = end.memory.as_ref().and_then(|id| found.get(id)).is_some_and(|found| is_at(found, end));
+            end.memory.take_if(|_| !is_there);
         }
         Ok(())
     }

@@ -15,6 +15,8 @@ pub const GENERAL_SECTION: &str = "general";
 
 /// Nodes that the figures name.
 const TOP_MAX: usize = 10;
+/// Collections of a node that are asked one by one for what came last into it.
+const ASKED_ONE_BY_ONE_MAX: usize = 16;
 /// Names that a message proposes.
 const ALIKE_MAX: usize = 5;
 /// Characters of two names that are compared.
@@ -123,12 +125,27 @@ impl Engine {
         let is_bridge = |room: &&Room| tied.contains(room.section.as_str()) || room.stands_in_both(&between);
         let mut rooms: Vec<&Room> = map.rooms.values().filter(is_bridge).collect();
         rooms.sort_by_key(|room| Reverse(room.memories));
-        let bridge = |room: &Room| {
-            let filter = Filter { sections: vec![room.section.clone()], ..self.places_filter(caller) };
-            let newest = self.store.filed(&filter, FilingOrder::LastFirst, Page { offset: 0, limit: 1 })?.pop();
-            Ok(Bridge { room: room.clone(), newest: newest.map(|memory| memory.created_at) })
-        };
+        let bridge = |room: &Room| Ok(Bridge { room: room.clone(), newest: self.newest(caller, room)? });
         rooms.into_iter().take(TRAVERSED_MAX).map(bridge).collect()
+    }
+
+    /// When the memory was first stored that came last into the node.
+    fn newest(&self, caller: &Caller, room: &Room) -> Result<Option<Timestamp>> {
+        let filter = Filter { sections: vec![room.section.clone()], ..self.places_filter(caller) };
+        let newest = |collections: CollectionFilter| {
+            let filter = Filter { collections, ..filter.clone() };
+            let last = self.store.filed(&filter, FilingOrder::LastFirst, Page { offset: 0, limit: 1 })?.pop();
+            Ok(last.map(|memory| memory.created_at))
+        };
+        // Stores find what came last into a place. Into a section, wherever, they find it by going back through all
+        // that came since, which is the shorter way for a section that stands nearly everywhere.
+        if room.collections.len() > ASKED_ONE_BY_ONE_MAX {
+            return newest(CollectionFilter::Any);
+        }
+        let of = |collection: &Option<String>| {
+            newest(collection.clone().map_or(CollectionFilter::Global, CollectionFilter::Only))
+        };
+        room.collections.iter().map(of).try_fold(None, |last, next| Ok(last.max(next?)))
     }
 
     /// The graph in figures.

@@ -37,7 +37,7 @@ fn added(engine: &Engine, request: Relate) -> Fact {
 }
 
 fn about(engine: &Engine, entity: &str, as_of: Option<Period>) -> Vec<Fact> {
-    engine.facts_about(&Caller::local(), entity, Direction::Both, as_of).unwrap().facts
+    engine.facts_about(&Caller::local(), entity, Direction::Both, as_of, 0).unwrap().facts
 }
 
 fn ids(facts: &[Fact]) -> Vec<&str> {
@@ -83,8 +83,8 @@ fn what_is_no_fact_is_refused() {
     }
     for entity in ["", "\u{7}", "--"] {
         let errors = [
-            engine.facts_about(&Caller::local(), entity, Direction::Both, None).unwrap_err(),
-            engine.timeline(&Caller::local(), Some(entity)).unwrap_err(),
+            engine.facts_about(&Caller::local(), entity, Direction::Both, None, 0).unwrap_err(),
+            engine.timeline(&Caller::local(), Some(entity), 0).unwrap_err(),
         ];
         for error in errors {
             assert!(error.code == ErrorCode::InvalidArgument && error.message.starts_with("`entity`"), "{error}");
@@ -154,6 +154,31 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
     assert_eq!(counts(), (2, 0));
 }
 
+/// A call that is repeated since its reply was lost adds nothing.
+#[test]
+fn a_fact_is_noted_once_with_one_beginning_and_end() {
+    let engine = engine();
+    let rows = [(Some(day(1)), Some(day(3))), (None, Some(day(3))), (Some(moment(NOON)), Some(day(3))), (None, None)];
+    for (from, to) in rows {
+        let fact = added(&engine, relate(MAX_LOVES, from, to));
+        let again = engine.relate(&Caller::local(), relate(["max", "LOVES", "tea"], from, to)).unwrap();
+        assert_eq!(again, Related::Before(fact));
+    }
+    // Another end is another fact.
+    added(&engine, relate(MAX_LOVES, Some(day(1)), Some(moment(3 * DAY))));
+}
+
+#[test]
+fn a_fact_that_ended_before_is_told_from_none() {
+    let engine = engine();
+    let local = Caller::local();
+    added(&engine, relate(MAX_LOVES, None, Some(day(3))));
+    let of = |triple| engine.end_facts(&local, triple, Some(day(5))).unwrap_err();
+    let (over, none) = (of(MAX_LOVES), of(["Max", "loves", "Coffee"]));
+    assert_eq!((over.code, none.code), (ErrorCode::NotFound, ErrorCode::NotFound));
+    assert!(over.message.contains("ended by then") && none.message.contains("is open"), "{over} {none}");
+}
+
 #[test]
 fn a_fact_that_begins_later_is_not_ended() {
     let engine = engine();
@@ -174,7 +199,7 @@ fn spaces_have_graphs_of_their_own() {
     let engine = engine();
     let there = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..Caller::local() };
     added(&engine, relate(MAX_LOVES, None, None));
-    assert_eq!(engine.timeline(&there, None).unwrap().facts, []);
+    assert_eq!(engine.timeline(&there, None, 0).unwrap().facts, []);
     assert_eq!(engine.end_facts(&there, MAX_LOVES, None).unwrap_err().code, ErrorCode::NotFound);
     assert!(matches!(engine.relate(&there, relate(["max", "LOVES", "tea"], None, None)).unwrap(), Related::New(_)));
     assert_eq!(engine.fact_counts(&there).unwrap().predicates, ["LOVES"]);
@@ -185,13 +210,21 @@ fn more_facts_than_a_reply_holds_are_cut() {
     let engine = engine();
     let numbers = 0..=limits::FACTS_MAX;
     for number in numbers {
-        let Facts { facts, is_cut } = engine.timeline(&Caller::local(), None).unwrap();
+        let Facts { facts, is_cut } = engine.timeline(&Caller::local(), None, 0).unwrap();
         assert_eq!((facts.len(), is_cut), (number, false));
         added(&engine, relate(["Max", "counts", &number.to_string()], None, None));
     }
-    let Facts { facts, is_cut } = engine.timeline(&Caller::local(), Some("max")).unwrap();
+    let Facts { facts, is_cut } = engine.timeline(&Caller::local(), Some("max"), 0).unwrap();
     assert_eq!((facts.len(), is_cut), (limits::FACTS_MAX, true));
-    assert!(!engine.timeline(&Caller::local(), Some("7")).unwrap().is_cut);
+    for offset in [1, limits::FACTS_MAX, limits::FACTS_MAX + 1, usize::MAX] {
+        let rest = engine.timeline(&Caller::local(), None, offset).unwrap();
+        let about = engine.facts_about(&Caller::local(), "max", Direction::Outgoing, None, offset).unwrap();
+        let expected = (limits::FACTS_MAX + 1).saturating_sub(offset);
+        assert_eq!((rest.facts.len(), rest.is_cut), (expected, false), "{offset}");
+        assert_eq!(about, rest);
+        assert!(rest.facts.first().is_none_or(|first| facts.get(offset).is_none_or(|there| there == first)));
+    }
+    assert!(!engine.timeline(&Caller::local(), Some("7"), 0).unwrap().is_cut);
 }
 
 /// Another process does the same right before this one commits.
@@ -219,7 +252,7 @@ fn a_race_adds_one_fact_and_ends_it_once() {
     assert_eq!(fact.subject.spelling, "max");
     race(|other| drop(other.end_facts(&Caller::local(), MAX_LOVES, None).unwrap()));
     assert_eq!(engine.end_facts(&Caller::local(), MAX_LOVES, None).unwrap_err().code, ErrorCode::NotFound);
-    assert_eq!(engine.timeline(&Caller::local(), None).unwrap().facts.len(), 1);
+    assert_eq!(engine.timeline(&Caller::local(), None, 0).unwrap().facts.len(), 1);
 }
 
 #[test]
@@ -233,7 +266,7 @@ fn many_at_once_add_one_fact() {
         .collect();
     let related: Vec<Related> = adding.into_iter().map(|thread| thread.join().unwrap()).collect();
     assert_eq!(related.iter().filter(|related| matches!(related, Related::New(_))).count(), 1);
-    assert_eq!(engine.timeline(&Caller::local(), None).unwrap().facts.len(), 1);
+    assert_eq!(engine.timeline(&Caller::local(), None, 0).unwrap().facts.len(), 1);
 }
 
 /// What a fact is to the model: names are numbers, ends are whole numbers.
@@ -304,10 +337,14 @@ impl Model {
             assert_eq!(related.unwrap_err().code, ErrorCode::InvalidArgument);
             return;
         }
-        let open = self.noted.iter().find(|noted| noted.names == names && noted.to.is_none());
-        match (related.unwrap(), open.filter(|_| to.is_none())) {
-            (Related::Before(fact), Some(before)) => assert_eq!(fact.id, before.id),
-            (Related::New(fact), None) => {
+        let is_same = |noted: &&Noted| {
+            let is_as_long = noted.to == to && (to.is_none() || noted.from == from);
+            noted.names == names && is_as_long
+        };
+        let same: Vec<&String> = self.noted.iter().filter(is_same).map(|noted| &noted.id).collect();
+        match (related.unwrap(), same.is_empty()) {
+            (Related::Before(fact), false) => assert!(same.contains(&&fact.id), "{fact:?} of {same:?}"),
+            (Related::New(fact), true) => {
                 for (name, (spelled, of)) in names.into_iter().zip(spelled.into_iter().zip([0, 1, 0])) {
                     self.first[of].entry(name).or_insert_with(|| spelled.trim().to_owned());
                 }
@@ -315,7 +352,7 @@ impl Model {
                 self.noted.push(Noted { id: fact.id.clone(), names, from, to, stored_at });
                 self.assert_shown(&fact);
             }
-            (related, open) => panic!("{related:?}, where {open:?} was open"),
+            (related, _) => panic!("{related:?}, where {same:?} say the same"),
         }
     }
 
@@ -326,7 +363,7 @@ impl Model {
         let outcome = self.bench.engine.end_facts(&Caller::local(), spelled, period);
         let now = self.bench.clock.now().microseconds();
         let end = ended.unwrap_or((now / DAY * DAY, now));
-        let is_open = |noted: &&mut Noted| noted.names == names && noted.to.is_none_or(|to| to.1 > end.1);
+        let is_open = |noted: &&mut Noted| noted.names == names && noted.to.is_none_or(|to| to.1 > end.1.max(now));
         let open: Vec<&mut Noted> = self.noted.iter_mut().filter(is_open).collect();
         let was_open = !open.is_empty();
         let mut expected = BTreeSet::new();
@@ -384,12 +421,12 @@ impl Model {
         };
         let engine = &self.bench.engine;
         let period = as_of.map(|(first, last)| Period { first: at(first), last: at(last) });
-        let found = engine.facts_about(&Caller::local(), spelled, direction, period).unwrap();
+        let found = engine.facts_about(&Caller::local(), spelled, direction, period, 0).unwrap();
         self.assert_facts(found, self.noted.iter().filter(has_part).filter(holds).collect());
         let concerns = |noted: &&Noted| [noted.names[0], noted.names[2]].contains(&name);
-        let told = engine.timeline(&Caller::local(), Some(spelled)).unwrap();
+        let told = engine.timeline(&Caller::local(), Some(spelled), 0).unwrap();
         self.assert_facts(told, self.noted.iter().filter(concerns).collect());
-        self.assert_facts(engine.timeline(&Caller::local(), None).unwrap(), self.noted.iter().collect());
+        self.assert_facts(engine.timeline(&Caller::local(), None, 0).unwrap(), self.noted.iter().collect());
     }
 
     fn count(&self) {

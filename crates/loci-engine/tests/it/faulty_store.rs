@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
     DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, Job,
-    JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, QueryVector, Result,
+    JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Place, QueryVector, Result,
     SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally, Timestamp, Touch, Tunnel,
     TunnelStore, Vector, Wiped,
 };
@@ -47,6 +47,7 @@ impl Store for FaultyStore {
     behind_the_hook! {
         commit(batch: Batch) -> ();
         get_all(filter: &Filter, ids: &[MemoryId]) -> Vec<Memory>;
+        places_of(filter: &Filter, ids: &[MemoryId]) -> Vec<(MemoryId, Place)>;
         list(filter: &Filter, page: Page) -> Vec<Memory>;
         revisions(filter: &Filter, limit: usize) -> Vec<(MemoryId, u64)>;
         filed(filter: &Filter, order: FilingOrder, page: Page) -> Vec<Memory>;

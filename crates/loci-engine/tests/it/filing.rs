@@ -63,6 +63,30 @@ fn a_text_is_filed_once_in_a_place() {
     assert!(!taken.message.contains("four"), "{taken}");
 }
 
+/// However many of its ids are taken, a text is filed; and where one of them is free again, what stands under a later
+/// one is found all the same.
+#[test]
+fn a_text_is_filed_whatever_became_of_its_ids() {
+    let engine = engine();
+    let ann = caller("ann", &WRITER);
+    let tea = || drawer("tea at four", "home", "kitchen");
+    let mut ids = Vec::new();
+    for number in 0..20 {
+        let (id, is_new) = file(&engine, &ann, "tea", tea()).unwrap();
+        assert!(is_new && !ids.contains(&id), "{number}: {id}");
+        engine.update(&ann, &MemoryId::new(&id), "tea at five", None).unwrap();
+        ids.push(id);
+    }
+    assert_eq!((ids[0].as_str(), ids[15].as_str()), ("tea", "tea-15"));
+    for freed in ["tea-9", "tea-3", "tea"] {
+        engine.forget(&ann, &MemoryId::new(freed)).unwrap();
+        if freed == "tea-9" {
+            assert_eq!(file(&engine, &ann, "tea", tea()).unwrap(), ("tea-9".to_owned(), true));
+        }
+        assert_eq!(file(&engine, &ann, "tea", tea()).unwrap(), ("tea-9".to_owned(), false), "{freed} is free");
+    }
+}
+
 /// Another process files something under the id, right before this one does.
 #[test]
 fn two_processes_file_one_text_once() {
@@ -111,7 +135,7 @@ fn text_and_place_change_in_one_step() {
     let refile = |change| {
         clock.advance(1);
         let version = store.version().unwrap();
-        let memory = engine.refile(&ann, &before.id, change).unwrap().0;
+        let memory = engine.refile(&ann, &before.id, change).unwrap().memory;
         assert_eq!(engine.show(&ann, &before.id).unwrap(), memory);
         (memory, store.version().unwrap() > version)
     };
@@ -160,6 +184,54 @@ fn text_and_place_change_in_one_step() {
     assert_eq!(engine.show(&ann, &before.id).unwrap().revision, 4);
 }
 
+/// Of what is kept apart from others, which its place does as well, the text changes alone.
+#[test]
+fn what_is_kept_apart_stays_in_its_place() {
+    let engine = engine();
+    let ann = caller("ann", &WRITER);
+    let request = Remember { tier: Tier::Apart, ..drawer("a quiet day", "wing_ada", "diary") };
+    let id = engine.remember(&ann, request).unwrap().memory.id;
+    let text = |text: &str| Some(text.to_owned());
+    let none = Refile::default();
+    for (argument, change) in [
+        ("`collection`", Refile { collection: Some(None), content: text("a loud day"), ..none.clone() }),
+        ("`section`", Refile { section: text("kitchen"), collection: Some(text("wing_ada")), ..none.clone() }),
+    ] {
+        let error = engine.refile(&ann, &id, change).unwrap_err();
+        assert!(error.code == ErrorCode::InvalidArgument && error.message.starts_with(argument), "{error}");
+    }
+    let same = Refile { content: text("a loud day"), collection: Some(text("wing_ada")), section: text("diary") };
+    let refiled = engine.refile(&ann, &id, same).unwrap();
+    assert_eq!(refiled.changed, Refile { content: text("a loud day"), ..none });
+    assert_eq!(refiled.memory.content, "a loud day");
+}
+
+/// Beginnings are shown of texts that are too long together.
+#[test]
+fn the_beginnings_of_long_texts_are_gone_through() {
+    let engine = engine();
+    let ann = caller("ann", &WRITER);
+    for number in 0..30 {
+        engine.remember(&ann, drawer(&format!("{number:02} {}", "ä".repeat(200_000)), "home", "hall")).unwrap();
+    }
+    let all = Browse {
+        collections: CollectionFilter::Any,
+        sections: Vec::new(),
+        kinds: Vec::new(),
+        tiers: vec![Tier::LongTerm],
+        order: FilingOrder::LastFirst,
+        offset: 1,
+        limit: 28,
+        characters_max: Some(4),
+    };
+    let browsed = engine.browse(&ann, all.clone()).unwrap();
+    let expected: Vec<String> = (1..29).rev().map(|number| format!("{number:02} ä")).collect();
+    let shown: Vec<String> = browsed.memories.into_iter().map(|memory| memory.content).collect();
+    assert_eq!((shown, browsed.total), (expected, 30));
+    let whole = Browse { characters_max: None, ..all };
+    assert_eq!(engine.browse(&ann, whole).unwrap_err().code, ErrorCode::TooLarge);
+}
+
 /// A memory that changes between the look and the write keeps both changes.
 #[test]
 fn a_change_of_another_process_stays() {
@@ -176,7 +248,8 @@ fn a_change_of_another_process_stays() {
         }
         Ok(())
     });
-    let moved = engine.refile(&ann, &id, Refile { section: Some("garden".to_owned()), ..Refile::default() }).unwrap().0;
+    let moved = engine.refile(&ann, &id, Refile { section: Some("garden".to_owned()), ..Refile::default() });
+    let moved = moved.unwrap().memory;
     assert_eq!((moved.content.as_str(), moved.place.section.as_str(), moved.revision), ("coffee", "garden", 3));
 }
 
@@ -190,7 +263,7 @@ fn a_note_is_filed_in_its_file() {
     let Appended::New(note, _) = engine.append_note(&ann, note).unwrap() else { panic!("it is new") };
     let place =
         |wing: Option<&str>, section: &str| Place { collection: wing.map(str::to_owned), section: section.to_owned() };
-    let refile = |change| engine.refile(&ann, &note.id, change).unwrap().0;
+    let refile = |change| engine.refile(&ann, &note.id, change).unwrap().memory;
     let none = Refile::default();
     let text = |text: &str| Some(text.to_owned());
     let before = folder.text("bees.md");
@@ -230,10 +303,12 @@ fn what_was_filed_is_gone_through_in_its_order() {
     let all = Browse {
         collections: CollectionFilter::Only("home".to_owned()),
         sections: Vec::new(),
+        kinds: Vec::new(),
         tiers: vec![Tier::LongTerm],
         order: FilingOrder::FirstFirst,
         offset: 0,
         limit: 10,
+        characters_max: None,
     };
     let both = vec![Tier::LongTerm, Tier::Apart];
     let even = vec!["even".to_owned()];
@@ -244,6 +319,9 @@ fn what_was_filed_is_gone_through_in_its_order() {
         (Browse { offset: 9, ..all.clone() }, "", 5),
         (Browse { limit: 0, ..all.clone() }, "0", 5),
         (Browse { sections: even.clone(), ..all.clone() }, "0 2 4", 3),
+        (Browse { characters_max: Some(3), tiers: both.clone(), offset: 4, ..all.clone() }, "4 min", 6),
+        (Browse { kinds: vec!["other".to_owned()], ..all.clone() }, "", 0),
+        (Browse { kinds: vec!["fact".to_owned(), "other".to_owned()], limit: 2, ..all.clone() }, "0 1", 5),
         (Browse { tiers: both.clone(), order: FilingOrder::LastFirst, limit: 2, ..all.clone() }, "mine 4", 6),
         (Browse { collections: CollectionFilter::Any, sections: even, ..all.clone() }, "0 2 4 changed", 4),
         (Browse { collections: CollectionFilter::Global, ..all }, "", 0),

@@ -59,10 +59,12 @@ impl Mine {
         let request = Browse {
             collections: CollectionFilter::Only(WING.to_owned()),
             sections: Vec::new(),
+            kinds: Vec::new(),
             tiers: vec![Tier::LongTerm],
             order: FilingOrder::FirstFirst,
             offset: 0,
             limit: 1_000,
+            characters_max: None,
         };
         let mut memories = Vec::new();
         loop {
@@ -165,7 +167,7 @@ fn read(path: &str, before: Option<SourceFile>, parts: Vec<SourcePart>, is_whole
         is_pending: false,
         is_whole,
     };
-    ReadSource { file, before, moved_from: None, parts }
+    ReadSource { file, before, moved_from: None, parts, has_more: false }
 }
 
 fn id_of(file: &SourceFile, part: &SourcePart, number: u64) -> MemoryId {
@@ -230,8 +232,8 @@ fn a_file_that_is_read_again_changes_what_changed() {
         // The first of what is the same stays, in its new position.
         (&[("b", "x"), ("new", "x"), ("a", "x")], counts(1, 2, 1), "b0 new0 a0"),
         (&[("a", "x"), ("a", "x"), ("a", "x")], counts(2, 1, 2), "a0 a1 a2"),
-        // Elsewhere it is another one.
-        (&[("a", "y"), ("a", "x")], counts(1, 1, 2), "y/a0 a0"),
+        // In another room it is the same one, with the id that it has.
+        (&[("a", "y"), ("a", "x")], counts(0, 2, 1), "a1 a0"),
         (&[], counts(0, 0, 2), ""),
         (&[("a", "x")], counts(1, 0, 0), "a0"),
         (&[("a", "x"), ("b", "x"), ("c", "x")], counts(2, 1, 0), "a0 b0 c0"),
@@ -326,6 +328,64 @@ fn conversations_move_with_their_file() {
     assert_eq!(texts, expected.map(|(position, text)| ("/p/new".to_owned(), position, text.to_owned())));
     let threads: BTreeSet<String> = mine.memories().into_iter().map(|memory| memory.thread.unwrap().name).collect();
     assert_eq!(threads, BTreeSet::from(["/p/new#one".to_owned()]));
+}
+
+/// A conversation that has a name of its own is the same in every export: a later one adds what is new in it.
+#[test]
+fn a_conversation_of_another_file_is_gone_on_with() {
+    let mine = Mine::new();
+    let export = |path: &str, texts: &[&str]| {
+        let part = |(position, text): (u64, &&str)| SourcePart {
+            thread: "export:one".to_owned(),
+            ..part(path, position, text, "talk")
+        };
+        read(path, mine.known(path), (0..).zip(texts).map(part).collect(), false)
+    };
+    assert_eq!(mine.file(export("/p/march", &["why?", "ok", "ok"])), Ok(counts(3, 0, 0)));
+    let first = mine.memories();
+    // Somebody puts one elsewhere, where it stays.
+    let refiled = Memory { place: Place { section: "kept".to_owned(), ..first[1].place.clone() }, ..first[1].clone() };
+    mine.store.inner.commit(Batch { space: Space::default(), changes: vec![replaced(refiled)] }).unwrap();
+    assert_eq!(mine.file(export("/p/april", &["why?", "ok", "ok", "ok"])), Ok(counts(1, 3, 0)));
+    assert_eq!(mine.file(export("/p/march", &["why?", "ok", "ok"])), Ok(counts(0, 3, 0)));
+    let found: Vec<_> = mine
+        .memories()
+        .into_iter()
+        .map(|memory| (memory.attributes[SOURCE_FILE].clone(), memory.thread.unwrap().position, memory.place.section))
+        .collect();
+    let expected = [("/p/march", 0, "talk"), ("/p/march", 1, "kept"), ("/p/march", 2, "talk"), ("/p/april", 3, "talk")];
+    assert_eq!(found, expected.map(|(path, position, room)| (path.to_owned(), position, room.to_owned())));
+    // A project's file of that name is none of its own.
+    let mut whole = export("/p/whole", &["why?"]);
+    whole.file.is_whole = true;
+    assert_eq!(mine.file(whole), Ok(counts(1, 0, 0)));
+}
+
+fn replaced(memory: Memory) -> Change {
+    let expect = loci_core::Expect::Revision(memory.revision);
+    Change::Put { memory: Box::new(memory), passages: None, expect }
+}
+
+/// What is known of a file is noted with its last part.
+#[test]
+fn a_file_that_is_filed_in_parts_is_known_at_the_end() {
+    let mine = Mine::new();
+    let path = "/p/export.json";
+    let step = |thread: &str, texts: &[&str], has_more| {
+        let part = |(position, text): (u64, &&str)| SourcePart {
+            thread: thread.to_owned(),
+            ..part(path, position, text, "talk")
+        };
+        ReadSource { has_more, ..read(path, None, (0..).zip(texts).map(part).collect(), false) }
+    };
+    assert_eq!(mine.file(step("one", &["a", "b"], true)), Ok(counts(2, 0, 0)));
+    assert_eq!((mine.known(path), mine.memories().len()), (None, 2));
+    // The process has ended. It begins anew, and goes on.
+    assert_eq!(mine.file(step("one", &["a", "b"], true)), Ok(counts(0, 2, 0)));
+    let mut last = step("two", &["a"], false);
+    last.file.parts = 3;
+    assert_eq!(mine.file(last), Ok(counts(1, 0, 0)));
+    assert_eq!((mine.known(path).map(|file| file.parts), mine.memories().len()), (Some(3), 3));
 }
 
 /// What somebody filed by hand, and what is of other files and wings, is never touched.

@@ -203,10 +203,14 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     // Of two projects one is away: known by its root, though nothing of it is there to see.
     tree.folders.lock().unwrap().remove("/p2");
     tree.files.lock().unwrap().remove("/p2/kept.rs");
+    assert!(refused(&request(None, true), ErrorCode::Unavailable).contains("/p2"));
     for is_applied in [false, true] {
-        assert!(refused(&request(None, is_applied), ErrorCode::Unavailable).contains("/p2"));
+        refused(&request(Some("/p2"), is_applied), ErrorCode::Unavailable);
     }
-    refused(&request(Some("/p2"), true), ErrorCode::Unavailable);
+    // A look says what it can, and what it cannot.
+    let looked = mine.engine.sync(&mine.ann, &request(None, false)).unwrap();
+    assert_eq!((looked.away, looked.kept, looked.missing), (vec!["/p2".to_owned()], 3, 4));
+    assert_eq!(looked.stale, stale(&[("/else/gone.rs", 1), ("/p/gone.rs", 3), ("/p/target/made.rs", 1)]));
     tree.folders.lock().unwrap().extend(["/p2".to_owned(), "/p2/unreadable".to_owned()]);
     refused(&request(None, true), ErrorCode::Unavailable);
     // The other one by itself.

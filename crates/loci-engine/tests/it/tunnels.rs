@@ -1,7 +1,7 @@
 //! Ties between places: who sees them, and what becomes of them.
 
-use loci_core::{Clock, Store, Tunnel, TunnelEnd};
-use loci_engine::Followed;
+use loci_core::{Clock, Page, Store, Tunnel, TunnelEnd};
+use loci_engine::{Followed, Refile};
 use loci_testkit::Random;
 
 use super::faulty_store::FaultyStore;
@@ -11,6 +11,7 @@ type Place = (Option<&'static str>, &'static str);
 
 const API: Place = (Some("api"), "design");
 const DATABASE: Place = (Some("database"), "schema");
+const ALL: Page = Page { offset: 0, limit: usize::MAX };
 
 fn end((collection, section): Place) -> TunnelEnd {
     TunnelEnd { collection: collection.map(str::to_owned), section: section.to_owned(), memory: None }
@@ -34,7 +35,7 @@ fn ids(tunnels: &[Tunnel]) -> Vec<&str> {
 }
 
 fn seen(engine: &Engine, caller: &Caller) -> Vec<Tunnel> {
-    engine.tunnels(caller, None).unwrap()
+    engine.tunnels(caller, None, ALL).unwrap().0
 }
 
 #[test]
@@ -154,7 +155,16 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     assert_eq!(memories(&engine.tie(&bob, end(API), end(DATABASE), None).unwrap()), one);
     assert_eq!(memories(&seen(&engine, &ann)[0]), both);
     let followed = engine.follow(&bob, API.0, API.1, 5).unwrap();
-    assert_eq!((memories(followed[0].tunnel.as_ref().unwrap()), &followed[0].end.memory), (one, &None));
+    assert_eq!((memories(followed[0].tunnel.as_ref().unwrap()), &followed[0].end.memory), (one.clone(), &None));
+    // Nor is anybody told where it is not.
+    let to = |collection: &str| {
+        let refile = Refile { collection: Some(Some(collection.to_owned())), ..Refile::default() };
+        engine.refile(&ann, &private, refile).unwrap();
+    };
+    to("elsewhere");
+    assert_eq!(memories(&seen(&engine, &ann)[0]), one);
+    to("database");
+    assert_eq!(memories(&seen(&engine, &ann)[0]), both);
     engine.forget(&ann, &private).unwrap();
     assert_eq!(memories(&seen(&engine, &ann)[0]), [Some(design.clone()), None]);
     engine.forget(&ann, &design).unwrap();
@@ -177,7 +187,7 @@ fn tunnels_of_one_collection() {
     let (first, second, third) = (tie(API, DATABASE), tie(desk, API), tie(API, plan));
     let of = |collection| {
         let mut found: Vec<String> =
-            engine.tunnels(&local, Some(collection)).unwrap().into_iter().map(|tunnel| tunnel.id).collect();
+            engine.tunnels(&local, Some(collection), ALL).unwrap().0.into_iter().map(|tunnel| tunnel.id).collect();
         found.sort_unstable();
         found
     };
@@ -189,6 +199,12 @@ fn tunnels_of_one_collection() {
     assert_eq!(of(Some("api")), sorted(vec![&first, &second, &third]));
     assert_eq!(of(Some("database")), sorted(vec![&first]));
     assert_eq!(of(Some("global")), sorted(vec![]));
+    // A page of them, of which all are counted.
+    let all = seen(&engine, &local);
+    for (offset, limit, expected) in [(0, 2, &all[..2]), (2, 2, &all[2..]), (3, 1, &[]), (0, 0, &[])] {
+        let page = engine.tunnels(&local, None, Page { offset, limit }).unwrap();
+        assert_eq!((&page.0[..], page.1), (expected, 3), "{limit} from {offset} on");
+    }
     let elsewhere = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..local.clone() };
     assert_eq!(seen(&engine, &elsewhere), []);
 }
@@ -257,34 +273,112 @@ fn there_are_at_most_so_many() {
         common(&engine, place);
     }
     let made = engine.tie(&local, end(API), end(DATABASE), None).unwrap();
-    let more = (1..limits::TUNNELS_MAX).map(|number| Tunnel { id: format!("{number:016x}"), ..made.clone() });
-    let changes = more.map(|tunnel| loci_core::Change::PutTunnel(Box::new(tunnel))).collect();
-    store.commit(loci_core::Batch { space: Space::default(), changes }).unwrap();
-    assert_eq!(engine.tie(&local, end(API), end((None, "desk")), None).unwrap_err().code, ErrorCode::TooLarge);
+    let more = |owner: Option<&str>, is_common| {
+        let prefix = owner.unwrap_or_default();
+        let tunnel = Tunnel { owner: owner.map(str::to_owned), is_common, ..made.clone() };
+        let all =
+            (1..limits::TUNNELS_MAX).map(|number| Tunnel { id: format!("{prefix}{number:016x}"), ..tunnel.clone() });
+        let put = |tunnel| loci_core::Change::PutTunnel { tunnel: Box::new(tunnel), expect: None };
+        store.commit(loci_core::Batch { space: Space::default(), changes: all.map(put).collect() }).unwrap();
+    };
+    more(Some("local"), true);
+    let third = |caller: &Caller| engine.tie(caller, end(API), end((None, "desk")), None);
+    assert_eq!(third(&local).unwrap_err().code, ErrorCode::TooLarge);
     assert_eq!(engine.tie(&local, end(DATABASE), end(API), Some("again")).unwrap().label, "again");
     assert_eq!(engine.follow(&local, API.0, API.1, 1).unwrap().len(), limits::TRAVERSED_MAX);
+    // What others have, seen or not, is none of one's own.
+    let ann = caller("ann", &WRITER);
+    more(Some("bob"), false);
+    let of_ann = third(&ann).unwrap();
+    engine.untie(&ann, &of_ann.id).unwrap();
+    // Callers without a name have those of nobody.
+    more(None, false);
+    let of_nobody = third(&anonymous()).unwrap();
+    engine.untie(&anonymous(), &of_nobody.id).unwrap();
+    engine.tie(&anonymous(), end(DATABASE), end((None, "desk")), None).unwrap();
+    assert_eq!(third(&anonymous()).unwrap_err().code, ErrorCode::TooLarge);
+    assert_eq!(third(&ann).unwrap().id, of_ann.id);
 }
 
-/// A wipe by another process comes between the look at the places and the commit.
-#[test]
-fn a_wipe_meanwhile_leaves_no_tunnel() {
+/// An engine, and what another process does once, right before the first commit of this one from now on.
+fn interrupted(
+    file: impl FnOnce(&Engine),
+    meanwhile: impl Fn(&Engine) -> Result<()> + Send + Sync + 'static,
+) -> Arc<Engine> {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let of = |store: Arc<dyn Store>| {
         let clock = Arc::new(FixedClock::default());
         Arc::new(Engine::new(store, Arc::new(HashingEmbedder::default()), clock, SearchMode::Words))
     };
     let (engine, other) = (of(store.clone()), of(store.inner.clone()));
-    let ann = caller("ann", &WRITER);
-    for place in [API, DATABASE] {
-        file(&engine, &ann, place, Visibility::Private);
-    }
-    let (is_done, wiped) = (AtomicBool::new(false), ann.clone());
+    file(&engine);
+    let is_done = AtomicBool::new(false);
     store.before(move |method| {
         if method == "commit" && !is_done.swap(true, Ordering::SeqCst) {
-            other.wipe(&wiped).map(drop)?;
+            meanwhile(&other)?;
         }
         Ok(())
     });
+    engine
+}
+
+#[test]
+fn what_another_process_ties_meanwhile_is_kept() {
+    for is_new in [false, true] {
+        let (mut schema, local) = (None, Caller::local());
+        let begin = |engine: &Engine| {
+            common(engine, API);
+            schema = Some(common(engine, DATABASE));
+            if !is_new {
+                engine.tie(&local, end(API), end(DATABASE), Some("needs")).unwrap();
+            }
+        };
+        let bob = caller("bob", &WRITER);
+        let engine =
+            interrupted(begin, move |other| other.tie(&bob, end(DATABASE), end(API), Some("is stored as")).map(drop));
+        let named = end_at(DATABASE, &schema.unwrap());
+        let tied = engine.tie(&local, end(API), named.clone(), None).unwrap();
+        assert_eq!((tied.label.as_str(), &seen(&engine, &local)[..]), ("is stored as", &[tied.clone()][..]));
+        assert!([&tied.source, &tied.target].contains(&&named), "{tied:?}");
+        assert_eq!(tied.owner.as_deref(), Some(if is_new { "bob" } else { "local" }));
+    }
+}
+
+#[test]
+fn no_tunnel_leads_to_what_is_gone_by_then() {
+    for is_new in [true, false] {
+        let schema = MemoryId::new("schema");
+        let (made, local) = (schema.clone(), Caller::local());
+        let begin = |engine: &Engine| {
+            common(engine, API);
+            common(engine, DATABASE);
+            let (collection, section) = (DATABASE.0.map(str::to_owned), Some(DATABASE.1.to_owned()));
+            let request = Remember { collection, section, ..fact("text", Visibility::Common) };
+            engine.remember_as(&local, &made, request).unwrap();
+            if !is_new {
+                engine.tie(&local, end(API), end(DATABASE), None).unwrap();
+            }
+        };
+        let (gone, by) = (schema.clone(), Caller::local());
+        let engine = interrupted(begin, move |other| other.forget(&by, &gone).map(drop));
+        let error = engine.tie(&local, end(API), end_at(DATABASE, &schema), None).unwrap_err();
+        assert!(error.code == ErrorCode::NotFound && error.message.contains("schema"), "{error}");
+        let left = seen(&engine, &local);
+        assert_eq!(left.len(), usize::from(!is_new));
+        assert!(left.iter().all(|tunnel| tunnel.source.memory.is_none() && tunnel.target.memory.is_none()));
+    }
+}
+
+/// A wipe by another process comes between the look at the places and the commit.
+#[test]
+fn a_wipe_meanwhile_leaves_no_tunnel() {
+    let (ann, wiped) = (caller("ann", &WRITER), caller("ann", &WRITER));
+    let begin = |engine: &Engine| {
+        for place in [API, DATABASE] {
+            file(engine, &ann, place, Visibility::Private);
+        }
+    };
+    let engine = interrupted(begin, move |other| other.wipe(&wiped).map(drop));
     assert_eq!(engine.tie(&ann, end(API), end(DATABASE), None).unwrap_err().code, ErrorCode::NotFound);
     assert_eq!(seen(&engine, &Caller::local()), []);
 }

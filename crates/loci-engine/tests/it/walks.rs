@@ -163,6 +163,32 @@ fn a_walk_is_bounded_in_rooms_and_in_hops() {
     assert_eq!(chain.bridges(&Caller::local(), [None, None]).unwrap().len(), limits::TRAVERSED_MAX);
 }
 
+#[test]
+fn the_newest_of_a_room_is_found_in_few_wings_and_in_many() {
+    for wings in [2, 16, 17] {
+        let Bench { engine, clock, .. } = bench();
+        let local = Caller::local();
+        let file = |wing: Option<usize>, room: &str| {
+            clock.advance(1);
+            let (collection, section) = (wing.map(|wing| wing.to_string()), Some(room.to_owned()));
+            let request = Remember { collection, section, ..fact("text", Visibility::Common) };
+            engine.remember(&local, request).unwrap();
+            clock.now()
+        };
+        file(None, "plan");
+        for wing in 1..wings {
+            file(Some(wing), "plan");
+        }
+        for wing in [Some(1), None] {
+            let newest = file(wing, "plan");
+            file(Some(1), "other");
+            let bridges = engine.bridges(&local, [None, None]).unwrap();
+            let found: Vec<_> = bridges.iter().map(|bridge| (bridge.room.collections.len(), bridge.newest)).collect();
+            assert_eq!(found, [(wings, Some(newest))]);
+        }
+    }
+}
+
 /// What the model knows of a memory.
 #[derive(Debug, Clone)]
 struct Filed {
@@ -348,7 +374,11 @@ fn random_graphs_are_as_in_a_model() {
         }
         for name in NAMES {
             let by = caller(name, &WRITER);
-            let model = Model::of(name, &filed, engine.tunnels(&by, None).unwrap());
+            let model = Model::of(
+                name,
+                &filed,
+                engine.tunnels(&by, None, loci_core::Page { offset: 0, limit: usize::MAX }).unwrap().0,
+            );
             model.assert_counts(&engine, &by);
             for section in ROOMS {
                 let hops_max = random.below(4);

@@ -1,9 +1,9 @@
 //! The export of ChatGPT: `conversations.json`, an array of conversations. Each is a tree of nodes with a message or
-//! none, which branches where a message was edited or an answer made anew; `current_node` is the end of the branch that
-//! is shown.
+//! none, which branches where a message was edited or an answer made anew. Nodes are only ever added to it, as the last
+//! child of their parent, so that branches by first children stay what they are from one export to the next; the branch
+//! that is shown does not.
 
 use std::collections::{HashMap, HashSet};
-use std::iter::successors;
 
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ impl Gather for ChatGpt {
         let id = title(&value["conversation_id"]).or_else(|| title(&value["id"]));
         let id = id.unwrap_or_else(|| format!("#{}", self.taken));
         let mut tree = Tree::new(nodes);
-        let branches = tree.branches(value["current_node"].as_str());
+        let branches = tree.branches();
         let mut broken = tree.broken;
         for (place, branch) in branches.into_iter().enumerate() {
             let id = match branch.first() {
@@ -89,7 +89,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// By the parent that a node names, else by who names it as a child.
+    /// By the parent that a node names, else by who names it as a child; in the order in which the parent names them.
     fn new(nodes: &'a Map<String, Value>) -> Self {
         let mut tree = Tree { nodes, parents: HashMap::new(), children: HashMap::new(), broken: 0 };
         for (id, node) in nodes {
@@ -104,6 +104,11 @@ impl<'a> Tree<'a> {
                 }
             }
         }
+        for (parent, children) in &mut tree.children {
+            let named = nodes[*parent]["children"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let places: HashMap<&str, usize> = named.zip(0..).collect();
+            children.sort_by_key(|child| places.get(child).copied().unwrap_or(usize::MAX));
+        }
         tree
     }
 
@@ -117,20 +122,11 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The way to the node that is shown, then each other way from where it leaves those before it. Every node is in
-    /// one of them, those too that are in a circle.
-    fn branches(&mut self, current: Option<&str>) -> Vec<Vec<&'a str>> {
+    /// The way from each root to an end, then each other way from where it leaves those before it. Every node is in one
+    /// of them, those too that are in a circle.
+    fn branches(&mut self) -> Vec<Vec<&'a str>> {
         let mut seen = HashSet::new();
         let mut branches = Vec::new();
-        if let Some((current, _)) = current.and_then(|current| self.nodes.get_key_value(current)) {
-            let way = successors(Some(current.as_str()), |node| self.parents.get(node).copied());
-            let mut way: Vec<&str> = way.take_while(|node| seen.insert(*node)).collect();
-            way.reverse();
-            self.broken += u64::from(self.parents.contains_key(way[0]));
-            branches.push(way);
-        } else {
-            self.broken += u64::from(current.is_some());
-        }
         let mut left = 0;
         let roots = self.nodes.keys().filter(|node| !self.parents.contains_key(node.as_str()));
         for (start, is_root) in roots.map(|node| (node, true)).chain(self.nodes.keys().map(|node| (node, false))) {
@@ -148,14 +144,13 @@ impl<'a> Tree<'a> {
         branches
     }
 
-    /// The way from a node to an end, at each fork by the last child; none if the node was seen.
+    /// The way from a node to an end, at each fork by the first child; none if the node was seen.
     fn branch(&self, start: &'a str, seen: &mut HashSet<&'a str>) -> Option<Vec<&'a str>> {
         let mut way = Vec::new();
         let mut next = Some(start).filter(|start| seen.insert(*start));
         while let Some(node) = next {
             way.push(node);
-            let children = self.children.get(node).into_iter().flatten();
-            next = children.rev().copied().find(|child| seen.insert(*child));
+            next = self.children.get(node).into_iter().flatten().copied().find(|child| seen.insert(*child));
         }
         Some(way).filter(|way| !way.is_empty())
     }

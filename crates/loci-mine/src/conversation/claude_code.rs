@@ -126,6 +126,10 @@ impl Gather for ClaudeCode {
         u64::from(self.event(value).is_none())
     }
 
+    fn folder(&self) -> Option<&str> {
+        self.conversation.folder.as_deref()
+    }
+
     fn conversations(self: Box<Self>) -> Vec<Conversation> {
         vec![self.conversation]
     }

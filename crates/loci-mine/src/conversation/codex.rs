@@ -80,6 +80,10 @@ impl Gather for Codex {
         u64::from(self.line(value).is_none())
     }
 
+    fn folder(&self) -> Option<&str> {
+        self.0.folder.as_deref()
+    }
+
     fn conversations(self: Box<Self>) -> Vec<Conversation> {
         vec![self.0]
     }

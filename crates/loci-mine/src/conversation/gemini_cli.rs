@@ -93,6 +93,10 @@ impl Gather for GeminiCli {
         self.record(value)
     }
 
+    fn folder(&self) -> Option<&str> {
+        self.folder.as_deref()
+    }
+
     fn conversations(self: Box<Self>) -> Vec<Conversation> {
         let messages = if self.is_helper { Vec::new() } else { self.messages };
         let messages = messages.into_iter().flatten().collect();

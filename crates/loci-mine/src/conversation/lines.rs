@@ -13,12 +13,14 @@ use super::{BYTE_ORDER_MARK, Conversation, Format, Gather, Mark, Reading, Source
 const HEAD_LINES_MAX: usize = 64;
 /// Lines before that one which may be broken.
 const HEAD_BROKEN_MAX: usize = 8;
+/// Bytes at the beginning of a file within which it names a folder, if it names one.
+const FOLDER_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads such a file; none if it is of no such form.
 pub(super) fn read(source: &mut Source<'_>, mark: Option<Mark>, bytes_max: u64) -> io::Result<Option<Reading>> {
     let Some((format, mut gather)) = head(source)? else { return Ok(None) };
     let start = match mark {
-        Some(mark) if format.grows() && is_unchanged(source, mark)? => mark.bytes,
+        Some(mark) if format.grows() && source.begins_with(mark)? => mark.bytes,
         _ => 0,
     };
     let bytes_max = if format.grows() { bytes_max } else { u64::MAX };
@@ -41,6 +43,20 @@ pub(super) fn read(source: &mut Source<'_>, mark: Option<Mark>, bytes_max: u64) 
     let (stamp, mark) = (source.stamp, source.mark(end)?);
     let transcript = Transcript { format, conversations, stamp, mark, has_more, broken };
     Ok(Some(Reading { transcript, is_from_start: start == 0 }))
+}
+
+/// The first folder that such a file names at its beginning.
+pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
+    let Some((_, mut gather)) = head(source)? else { return Ok(None) };
+    let mut lines = Lines { input: BufReader::new(source.from(0)?.take(FOLDER_BYTES_MAX)), line: Vec::new() };
+    while gather.folder().is_none()
+        && let Some(line) = lines.next()?
+    {
+        for object in line.objects().0 {
+            gather.take(&object);
+        }
+    }
+    Ok(gather.folder().map(str::to_owned))
 }
 
 /// The form of the file, and what gathers it.
@@ -72,11 +88,6 @@ fn form_of(line: &Value) -> Option<(Format, Box<dyn Gather>)> {
     } else {
         None
     }
-}
-
-/// Whether the file still begins with what was read.
-fn is_unchanged(source: &mut Source<'_>, mark: Mark) -> io::Result<bool> {
-    Ok(mark.bytes <= source.stamp.bytes && source.mark(mark.bytes)? == mark)
 }
 
 /// The lines of a file.

@@ -62,8 +62,9 @@ pub struct Said {
 /// A conversation, or the next part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Conversation {
-    /// What tells it from the others of its file; empty if a file is one conversation. A branch of a tree of messages
-    /// is a conversation of its own, which begins where it leaves the one before it.
+    /// What tells it from the others of its form, in this file and in later exports; empty if a file is one conversation,
+    /// and `#` with its number in the file if it has no name that lasts. A branch of a tree of messages is a conversation
+    /// of its own, which begins where it leaves the one before it.
     pub id: String,
     /// What it is called, where it is called something.
     pub title: Option<String>,
@@ -97,6 +98,13 @@ pub struct Mark {
     pub bytes: u64,
     /// SHA-256 of the last 4,096 of these bytes (of all, if they are fewer); of a document, of all its bytes.
     pub hash: ContentHash,
+}
+
+impl Mark {
+    /// Nothing was read yet.
+    pub fn start() -> Self {
+        Mark { bytes: 0, hash: ContentHash(Sha256::digest([]).into()) }
+    }
 }
 
 impl Format {
@@ -174,6 +182,31 @@ pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Optio
     Ok(Some(Reading { transcript, is_from_start: true }))
 }
 
+/// The first folder that a transcript of a line for each event names, which is where its work began: the same, however
+/// much the file has grown. None if its first MiB names none, or it is no such file. Reads no further than to that folder.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn folder(path: &Path) -> io::Result<Option<String>> {
+    if !fs::metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    lines::folder(&mut Source { stamp: stamp(path)?, file: File::open(path)?, path })
+}
+
+/// Whether a file begins with what was read up to a mark or, of a form that does not grow, is that.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn goes_on(path: &Path, format: Format, mark: Mark) -> io::Result<bool> {
+    let mut source = Source { stamp: stamp(path)?, file: File::open(path)?, path };
+    if format.grows() {
+        return source.begins_with(mark);
+    }
+    Ok(source.stamp.bytes == mark.bytes
+        && (source.mark(mark.bytes)? == mark || source.hash(0..mark.bytes)? == mark.hash))
+}
+
 /// A file as it was when its reading began: what is added meanwhile is not seen.
 struct Source<'a> {
     file: File,
@@ -201,6 +234,11 @@ impl Source<'_> {
         }
     }
 
+    /// Whether it still begins with what was read.
+    fn begins_with(&mut self, mark: Mark) -> io::Result<bool> {
+        Ok(mark.bytes <= self.stamp.bytes && self.mark(mark.bytes)? == mark)
+    }
+
     /// The mark of what was read up to there.
     fn mark(&mut self, bytes: u64) -> io::Result<Mark> {
         Ok(Mark { bytes, hash: self.hash(bytes.saturating_sub(MARK_BYTES)..bytes)? })
@@ -218,6 +256,11 @@ struct Whole {
 trait Gather {
     /// Takes one; how many messages in it, or whether it itself, were none of the form.
     fn take(&mut self, value: &Value) -> u64;
+
+    /// The first folder that they name, of a form whose files are about one.
+    fn folder(&self) -> Option<&str> {
+        None
+    }
 
     /// The conversations in all of them.
     fn conversations(self: Box<Self>) -> Vec<Conversation>;

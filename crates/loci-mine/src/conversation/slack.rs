@@ -1,8 +1,9 @@
 //! The export of Slack: a folder for each channel, in it an array of messages for each day, and beside the folders
-//! `users.json` with the names of people. What is said in a thread is a conversation of its own; the message that it
-//! answers stays where it was said.
+//! `users.json` with the names of people. What is said in a thread on one day is a conversation of its own; the message
+//! that it answers stays where it was said.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -22,7 +23,8 @@ pub(super) fn tells(value: &Value) -> bool {
 
 /// What was gathered.
 pub(super) struct Slack {
-    channel: Option<String>,
+    channel: String,
+    day: String,
     names: HashMap<String, String>,
     threads: Threads,
 }
@@ -31,10 +33,11 @@ impl Slack {
     /// For a file of a channel.
     pub(super) fn new(path: &Path) -> Self {
         let folder = path.parent();
-        let channel = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let name = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
+        let (channel, day) = (name(folder.and_then(Path::file_name)), name(path.file_stem()));
         let around = folder.and_then(Path::parent);
         let names = around.into_iter().chain(folder).find_map(|folder| names(&folder.join("users.json")));
-        Slack { channel, names: names.unwrap_or_default(), threads: Threads::default() }
+        Slack { channel, day, names: names.unwrap_or_default(), threads: Threads::default() }
     }
 
     /// Takes a message; none if it is broken.
@@ -70,8 +73,13 @@ impl Gather for Slack {
     }
 
     fn conversations(self: Box<Self>) -> Vec<Conversation> {
-        let titled = |conversation| Conversation { title: self.channel.clone(), ..conversation };
-        self.threads.conversations.into_iter().map(titled).collect()
+        let Slack { channel, day, threads, .. } = *self;
+        let named = |conversation: Conversation| {
+            let thread = if conversation.id.is_empty() { String::new() } else { format!("/{}", conversation.id) };
+            let title = Some(channel.clone()).filter(|channel| !channel.is_empty());
+            Conversation { id: format!("{channel}/{day}{thread}"), title, ..conversation }
+        };
+        threads.conversations.into_iter().map(named).collect()
     }
 }
 

@@ -82,14 +82,8 @@ fn named(folder: &str, nameless: &str) -> String {
     if name.is_empty() { nameless.to_owned() } else { name.to_owned() }
 }
 
-fn is_name(name: &str) -> bool {
-    let is_edge = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
-    is_edge(name.chars().next())
-        && is_edge(name.chars().next_back())
-        && name.chars().count() <= NAME_CHARACTERS_MAX
-        && !name.contains(['/', '\\', '\0'])
-        && !name.contains("..")
-}
+/// Says what is wrong with the name of a wing or a room, or how it is written.
+pub type NameRule<'a> = &'a dyn Fn(&str) -> Result<String>;
 
 impl Plan {
     /// The room of a file of that project.
@@ -120,19 +114,19 @@ impl Plan {
         text
     }
 
-    /// Reads a plan from such a text. The rooms come in the order of names.
+    /// Reads a plan from such a text, with names as `rule` has them. The rooms come in the order of names.
     ///
     /// # Errors
     /// `invalid_argument` if it is no plan; the message names the line and what is expected there.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str, rule: NameRule<'_>) -> Result<Self> {
         let table = DeTable::parse(text)
             .map_err(|error| at(text, error.span().map_or(0, |span| span.start), error.message()))?;
         let mut plan = Plan { wing: String::new(), rooms: Vec::new() };
         for (key, value) in table.get_ref() {
             match (key.get_ref().as_ref(), value.get_ref()) {
-                ("wing", DeValue::String(wing)) => plan.wing = checked_name(text, value.span().start, wing)?,
+                ("wing", DeValue::String(wing)) => plan.wing = checked_name(text, value.span().start, wing, rule)?,
                 ("wing", _) => return Err(at(text, value.span().start, "expected a name in quotes for `wing`")),
-                ("rooms", DeValue::Table(rooms)) => plan.rooms = parse_rooms(text, rooms)?,
+                ("rooms", DeValue::Table(rooms)) => plan.rooms = parse_rooms(text, rooms, rule)?,
                 ("rooms", _) => {
                     return Err(at(text, value.span().start, "expected a table `[rooms]` with a line for each room"));
                 }
@@ -146,11 +140,11 @@ impl Plan {
     }
 }
 
-fn parse_rooms(text: &str, table: &DeTable<'_>) -> Result<Vec<(String, Vec<String>)>> {
+fn parse_rooms(text: &str, table: &DeTable<'_>, rule: NameRule<'_>) -> Result<Vec<(String, Vec<String>)>> {
     let mut rooms = Vec::new();
     let mut known = BTreeSet::new();
     for (key, value) in table {
-        let room = checked_name(text, key.span().start, key.get_ref())?;
+        let room = checked_name(text, key.span().start, key.get_ref(), rule)?;
         let DeValue::Array(array) = value.get_ref() else {
             return Err(at(text, value.span().start, "expected a list of folders, such as [\"src\", \"web/src\"]"));
         };
@@ -167,16 +161,8 @@ fn parse_rooms(text: &str, table: &DeTable<'_>) -> Result<Vec<(String, Vec<Strin
     Ok(rooms)
 }
 
-fn checked_name(text: &str, place: usize, name: &str) -> Result<String> {
-    if is_name(name) {
-        return Ok(name.to_owned());
-    }
-    Err(at(
-        text,
-        place,
-        "expected a name of 1 to 128 characters that begins and ends with a letter or digit and holds no `/`, `\\` \
-         or `..`",
-    ))
+fn checked_name(text: &str, place: usize, name: &str, rule: NameRule<'_>) -> Result<String> {
+    rule(name).map_err(|error| at(text, place, &error.message))
 }
 
 fn checked_folder(text: &str, folder: &Spanned<DeValue<'_>>) -> Result<String> {

@@ -67,6 +67,11 @@ impl Folder {
         Ok(Folder { path, layers, users: Rc::clone(&self.users), is_ignored })
     }
 
+    /// Whether it, and so everything in it, is ignored.
+    pub(crate) fn is_ignored(&self) -> bool {
+        self.is_ignored
+    }
+
     /// Whether git would ignore what has that name here.
     pub(crate) fn ignores(&self, name: &OsStr, is_folder: bool) -> bool {
         let path = self.path.join(name);
@@ -90,8 +95,14 @@ impl Layer {
 }
 
 fn layers_at_top(top: &Path, users: &Rc<Gitignore>) -> io::Result<Vec<Layer>> {
-    let mut layers = Vec::from_iter(Layer::new(top, Rc::clone(users)));
-    if let Some(repository) = repository_of(top)? {
+    let repository = repository_of(top)?;
+    let own = repository.as_deref().map(|repository| excludes_file(repository, top)).transpose()?.flatten();
+    let users = match own {
+        Some(own) => Rc::new(rules_in(&own, Links::Followed)?),
+        None => Rc::clone(users),
+    };
+    let mut layers = Vec::from_iter(Layer::new(top, users));
+    if let Some(repository) = repository {
         let excludes = rules_in(&repository.join("info").join("exclude"), Links::Followed)?;
         layers.extend(Layer::new(top, Rc::new(excludes)));
     }
@@ -99,8 +110,57 @@ fn layers_at_top(top: &Path, users: &Rc<Gitignore>) -> io::Result<Vec<Layer>> {
     Ok(layers)
 }
 
+/// The file that the repository's own configuration names in the place of the user's excludes; see git-config(1). What
+/// the configuration includes is not read.
+fn excludes_file(repository: &Path, top: &Path) -> io::Result<Option<PathBuf>> {
+    let configuration = repository.join("config");
+    if !configuration.is_file() {
+        return Ok(None);
+    }
+    Ok(excludes_in(&text_of(&configuration)?).map(|path| match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => top.join(path),
+    }))
+}
+
+/// The value of `core.excludesFile`.
+fn excludes_in(configuration: &str) -> Option<String> {
+    let (mut is_core, mut found) = (false, None);
+    for mut line in configuration.lines().map(str::trim) {
+        if let Some((section, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
+            (is_core, line) = (section.trim().eq_ignore_ascii_case("core"), rest);
+        }
+        match line.split_once('=') {
+            Some((key, value)) if is_core && key.trim().eq_ignore_ascii_case("excludesfile") => {
+                found = Some(value_of(value));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A value of git's configuration without its quotes, escapes and comment.
+fn value_of(text: &str) -> String {
+    let (mut value, mut is_quoted, mut end) = (String::new(), false, 0);
+    let mut characters = text.trim_start().chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => is_quoted = !is_quoted,
+            '#' | ';' if !is_quoted => break,
+            '\\' => value.extend(characters.next()),
+            _ => value.push(character),
+        }
+        if is_quoted || !character.is_whitespace() {
+            end = value.len();
+        }
+    }
+    value.truncate(end);
+    value
+}
+
 /// The folder at the top of the repository that a folder is in.
-pub(crate) fn top_of(folder: &Path) -> Option<&Path> {
+pub fn top_of(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|folder| is_top(folder))
 }
 
@@ -140,7 +200,7 @@ fn rules_in(path: &Path, links: Links) -> io::Result<Gitignore> {
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Ok(Gitignore::empty()),
         Err(error) if is_gone(&error) => return Ok(Gitignore::empty()),
-        Err(error) => return Err(error),
+        Err(error) => return Err(of_file(path, &error)),
     }
     let text = text_of(path)?;
     // Paths are given relative to the folder.
@@ -156,15 +216,21 @@ fn rules_in(path: &Path, links: Links) -> io::Result<Gitignore> {
 /// What is in a file of git. What is no UTF-8 in it matches no name that is looked at.
 fn text_of(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(SOURCE_FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    let file = File::open(path).map_err(|error| of_file(path, &error))?;
+    file.take(SOURCE_FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| of_file(path, &error))?;
     if bytes.len() as u64 > SOURCE_FILE_BYTES_MAX {
-        return Err(io::ErrorKind::FileTooLarge.into());
+        return Err(of_file(path, &io::ErrorKind::FileTooLarge.into()));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The error with the file that it is about, which is not the one that was asked for.
+fn of_file(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
 /// Whether the error says that there is no such file.
-pub(crate) fn is_gone(error: &io::Error) -> bool {
+pub fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | InvalidFilename | InvalidInput)
 }

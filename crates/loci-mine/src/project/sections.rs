@@ -94,7 +94,8 @@ pub struct Section {
 
 /// The sections of a text, which together are all of it, byte for byte. By headings for Markdown, by definitions at the
 /// margin for source code, by paragraphs else; small neighbours stand together, and none has more than 4,000
-/// characters: a larger one is split at blank lines, else between lines, else within a line.
+/// characters, but for the end of a line and for white space: a larger one is split at blank lines, else between lines,
+/// else within a line. None is blank, unless the text is.
 pub fn sections(path: &Path, text: &str) -> Vec<Section> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
     let lines = lines(text);
@@ -130,13 +131,15 @@ impl Line<'_> {
 struct Block {
     lines: Range<usize>,
     characters: usize,
+    is_blank: bool,
     title: Option<String>,
 }
 
 impl Block {
     fn new(lines: &[Line<'_>], range: Range<usize>, title: Option<String>) -> Self {
         let characters = lines[range.clone()].iter().map(|line| line.characters).sum();
-        Block { lines: range, characters, title }
+        let is_blank = lines[range.clone()].iter().all(Line::is_blank);
+        Block { lines: range, characters, is_blank, title }
     }
 
     fn section(self, lines: &[Line<'_>]) -> Option<Section> {
@@ -153,7 +156,9 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     for (index, mut rest) in text.split_inclusive('\n').enumerate() {
         let mut goes_on = false;
         while !rest.is_empty() {
-            let end = rest.char_indices().nth(SECTION_CHARACTERS_MAX).map_or(rest.len(), |(end, _)| end);
+            let cut = rest.char_indices().nth(SECTION_CHARACTERS_MAX).map(|(end, _)| end);
+            // The end of a line stays with it.
+            let end = cut.filter(|end| !rest[*end..].trim_end_matches(['\r', '\n']).is_empty()).unwrap_or(rest.len());
             let (part, behind) = rest.split_at(end);
             lines.push(Line { start, text: part, characters: part.chars().count(), number: index + 1, goes_on });
             start += part.len();
@@ -339,7 +344,8 @@ fn joined(blocks: Vec<Block>) -> Vec<Block> {
             Some(before) => {
                 let is_small = is_small_end || before.characters < ALONE_CHARACTERS_MIN;
                 let most = if is_small { SECTION_CHARACTERS_MAX } else { JOINED_CHARACTERS_MAX };
-                if before.characters + block.characters <= most { before.take(block) } else { kept.push(block) }
+                let has_room = before.characters + block.characters <= most;
+                if has_room || before.is_blank || block.is_blank { before.take(block) } else { kept.push(block) }
             }
             None => kept.push(block),
         }
@@ -352,6 +358,7 @@ impl Block {
     fn take(&mut self, next: Block) {
         self.lines.end = next.lines.end;
         self.characters += next.characters;
+        self.is_blank &= next.is_blank;
         self.title = self.title.take().or(next.title);
     }
 }

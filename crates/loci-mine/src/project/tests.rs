@@ -7,6 +7,12 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Some rule.
+fn name(name: &str) -> Result<String, loci_core::Error> {
+    let is_name = !name.is_empty() && !name.contains(['/', '\\', '\0']) && !name.contains("..");
+    if is_name { Ok(name.to_owned()) } else { Err(loci_core::Error::invalid("the name", "is none")) }
+}
+
 fn write(path: &Path, bytes: &[u8]) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, bytes).unwrap();
@@ -125,7 +131,7 @@ fn a_folder_at_the_top_is_a_room() {
         room("web_app", &["web app", "web-app"]),
     ];
     assert_eq!(plan, Plan { wing: "my_great_project".to_owned(), rooms: rooms.to_vec() });
-    assert_eq!(Plan::parse(&plan.to_text()).unwrap(), plan);
+    assert_eq!(Plan::parse(&plan.to_text(), &name).unwrap(), plan);
     for (file, room) in [
         ("Src/a.rs", "src"),
         ("web-app/a", "web_app"),
@@ -141,7 +147,7 @@ fn a_folder_at_the_top_is_a_room() {
 
 #[test]
 fn the_longest_folder_has_the_file() {
-    let plan = Plan::parse("wing = \"w\"\n[rooms]\na = [\"x\", \"y/z/\"]\nb = [\"x/y\"]\n").unwrap();
+    let plan = Plan::parse("wing = \"w\"\n[rooms]\na = [\"x\", \"y/z/\"]\nb = [\"x/y\"]\n", &name).unwrap();
     for (file, room) in [("x/f", "a"), ("x/y/f", "b"), ("x/yy/f", "a"), ("y/f", "general"), ("y/z/q/f", "a")] {
         assert_eq!(plan.room_of(Path::new("/r"), &Path::new("/r").join(file)), room, "{file}");
     }
@@ -173,11 +179,11 @@ fn a_plan_that_is_wrong_says_where_and_what_is_expected() {
         ("", 1, "expected `wing"),
         ("[rooms]\n", 1, "expected `wing"),
         ("\nwing = 1\n", 2, "in quotes"),
-        ("wing = \"a/b\"\n", 1, "expected a name"),
-        ("wing = \"\"\n", 1, "expected a name"),
+        ("wing = \"a/b\"\n", 1, "the name` is none"),
+        ("wing = \"\"\n", 1, "the name` is none"),
         ("wing = \"w\"\nwings = \"a\"\n", 2, "nothing but"),
         ("wing = \"w\"\nrooms = []\n", 2, "expected a table"),
-        ("wing = \"w\"\n[rooms]\n\n\"a..b\" = []\n", 4, "expected a name"),
+        ("wing = \"w\"\n[rooms]\n\n\"a..b\" = []\n", 4, "the name` is none"),
         ("wing = \"w\"\n[rooms]\na = \"a\"\n", 3, "expected a list"),
         ("wing = \"w\"\n[rooms]\na = [\n  \"a\",\n  1]\n", 5, "expected a folder"),
         ("wing = \"w\"\n[rooms]\na = [\"/a\"]\n", 3, "expected a folder"),
@@ -187,7 +193,7 @@ fn a_plan_that_is_wrong_says_where_and_what_is_expected() {
         ("wing = \"w\"\n[rooms\n", 2, ""),
         ("wing = \"w\n", 1, ""),
     ] {
-        let error = Plan::parse(text).unwrap_err();
+        let error = Plan::parse(text, &name).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         let message = error.message;
         assert!(message.starts_with(&format!("line {line} of the plan: ")), "{text}: {message}");
@@ -209,11 +215,11 @@ proptest! {
         });
         let rooms: std::collections::BTreeMap<String, Vec<String>> = rooms.collect();
         let plan = Plan { wing: place_name(wing.as_ref()), rooms: rooms.into_iter().collect() };
-        prop_assert_eq!(Plan::parse(&plan.to_text()).unwrap(), plan);
+        prop_assert_eq!(Plan::parse(&plan.to_text(), &name).unwrap(), plan);
     }
 
     #[test]
     fn no_text_makes_a_plan_panic(text in "[a-z=\\[\\]\", \n.]{0,60}|\\PC{0,40}") {
-        let _ = Plan::parse(&text);
+        let _ = Plan::parse(&text, &name);
     }
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::project::walk_with;
+use crate::project::{walk_all, walk_with};
 
 /// Runs git with none of the settings of whoever runs the tests. None if there is no git.
 fn git(folder: &Path, arguments: &[&str], input: &str) -> Option<String> {
@@ -315,7 +315,42 @@ fn rules_hold_from_the_top_of_the_repository_down() {
     assert_eq!(states_in(&folder, &["mine"], None), [kept]);
     // A folder that is ignored itself has nothing to read.
     assert_eq!(walked(&folder.join("out"), None), BTreeSet::new());
+    let is_ignored = |path: &Path| walk_with(path, None).unwrap().is_ignored;
+    assert!(is_ignored(&folder.join("out")) && !is_ignored(&folder));
+    // Unless nobody asks for the rules.
+    let all = |path: &str| walk_all(&folder.join(path)).unwrap().files.len();
+    assert_eq!([all(""), all("out"), all(".h")], [7, 1, 2]);
     assert_eq!(states_in(&folder.join("out"), &["x"], None), [ignored]);
+}
+
+/// The repository's own configuration names another file than the user's.
+#[test]
+fn the_excludes_that_a_repository_names_are_its_own() {
+    let files = [("users", "a\n"), ("own rules", "b\n"), ("r/a", ""), ("r/b", ""), ("r/c", "")];
+    let (_folder, root) = folder_with(&files);
+    let (repository, users, own) = (root.join("r"), root.join("users"), root.join("own rules"));
+    if !is_repository(&repository) {
+        return;
+    }
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(walked(&repository, Some(&users)), names(&["b", "c"]));
+    let written =
+        format!("\n[Core] # ours\n\tExcludesFile = \"{}\" ; ours\n[other]\nexcludesFile = x\n", own.display());
+    let configuration = repository.join(".git/config");
+    let before = fs::read_to_string(&configuration).unwrap();
+    for (written, expected) in [
+        (written.as_str(), ["a", "c"]),
+        ("[core] excludesFile = ../users\n", ["b", "c"]),
+        ("[core] excludesFile = ~/none\nexcludesFile=../own rules\n", ["a", "c"]),
+    ] {
+        fs::write(&configuration, before.clone() + written).unwrap();
+        assert_eq!(walked(&repository, Some(&users)), names(&expected), "{written}");
+        let ignored = git(&repository, &["check-ignore", "--no-index", "a", "b", "c"], "").unwrap();
+        let kept = ["a", "b", "c"].into_iter().filter(|name| !ignored.lines().any(|line| line == *name));
+        assert_eq!(kept.collect::<Vec<_>>(), expected, "{written}");
+    }
+    fs::write(&configuration, before + "[core]\nexcludesFile =\n").unwrap();
+    assert_eq!(walked(&repository, Some(&users)), names(&["a", "b", "c"]));
 }
 
 #[test]
@@ -372,6 +407,8 @@ fn nothing_is_known_if_the_root_or_its_rules_cannot_be_read() {
     let (_folder, root) = folder_with(&[("p/a", ""), ("q/a", ""), ("q/r/b", "")]);
     // Larger than a file of rules may be.
     fs::File::create(root.join("q/r/.gitignore")).unwrap().set_len(11 << 20).unwrap();
+    let error = walk_with(&root.join("q/r"), None).unwrap_err().to_string();
+    assert!(error.contains("q/r/.gitignore"), "{error}");
     for (folder, file) in [("gone", "gone/a"), ("p/a", "p/a"), ("q", "q/r/b")] {
         let (folder, file) = (root.join(folder), root.join(file));
         let error = states(folder.to_str().unwrap(), &[file.to_str().unwrap()], None).unwrap_err();

@@ -95,7 +95,9 @@ fn check_denied(reply: &Reply, in_batch: bool, tool: &Tool, what: &str) {
 #[test]
 fn a_tool_that_may_change_something_needs_more_than_to_read() {
     for (dialect, tool) in DIALECTS.iter().flat_map(|dialect| dialect.tools.iter().map(move |tool| (dialect, tool))) {
-        assert_eq!(tool.scope == Scope::Read, tool.hints.read_only, "{}: {}", dialect.name, tool.name);
+        // Without arguments it only shows; with some it asks for the scope itself.
+        let only_shows = tool.name == "mempalace_hook_settings";
+        assert_eq!(tool.scope == Scope::Read, tool.hints.read_only || only_shows, "{}: {}", dialect.name, tool.name);
     }
 }
 

@@ -18,6 +18,8 @@ use super::{COMMITS, cpu_ticks, milliseconds, percentile, report, timed, unit_ve
 
 const WINGS: usize = 8;
 const ROOMS: usize = 8;
+/// Rooms that were filled before the one that all else is in.
+const ROOMS_BEFORE: usize = 50;
 const KINDS: [&str; 5] = ["drawer", "decision", "fact", "event", "advice"];
 const DRAWER_BYTES: usize = 600;
 /// Drawers of one mined file.
@@ -41,9 +43,11 @@ pub(super) fn measure(folder: &Path, drawers: usize, random: &mut Random) {
     drop(spread);
 
     let one_room = open("one-room");
+    fill(&one_room, ROOMS_BEFORE * DRAWERS_OF_FILE, random, |random| (random.below(2), 1 + random.below(ROOMS_BEFORE)));
     fill(&one_room, drawers, random, |_| (0, 0));
     let wing = || CollectionFilter::Only(wing(0));
     pages(&one_room, &[("a wing of all", shown(wing(), None)), ("a room of all", shown(wing(), Some(room(0))))]);
+    newest_of_rooms(&one_room);
 }
 
 /// What a caller sees of these places.
@@ -68,6 +72,22 @@ fn counts(store: &SqliteStore) {
         report(&format!("counts of {what}, p50 / p95 ms"), quantiles(&times));
         let times = timed(READS / 10, || drop(store.recount(&filter).unwrap()));
         report("  by a look at every memory, p50 / p95 ms", quantiles(&times));
+    }
+}
+
+/// What came last into rooms that stand in two wings, before everything else came.
+fn newest_of_rooms(store: &SqliteStore) {
+    let wings = [0, 1].map(|number| CollectionFilter::Only(wing(number)));
+    for (how, wings) in [("wing by wing", &wings[..]), ("over all wings", &[CollectionFilter::Any][..])] {
+        let times = timed(READS, || {
+            for room_number in 1..=ROOMS_BEFORE {
+                for wing in wings {
+                    let filter = shown(wing.clone(), Some(room(room_number)));
+                    store.filed(&filter, FilingOrder::LastFirst, Page { offset: 0, limit: 1 }).unwrap();
+                }
+            }
+        });
+        report(&format!("newest of {ROOMS_BEFORE} rooms, {how}, p50 / p95 ms"), quantiles(&times));
     }
 }
 

@@ -48,6 +48,7 @@ pub(crate) struct StoredMemory<'a> {
     pub(crate) id: &'a str,
     pub(crate) collection: Option<&'a str>,
     pub(crate) section: &'a str,
+    pub(crate) kind: &'a str,
     pub(crate) tags: Vec<String>,
     pub(crate) weight: f64,
     pub(crate) delivery: Delivery,
@@ -96,6 +97,7 @@ struct Traits {
     owner: Option<Name>,
     collection: Option<Name>,
     section: Name,
+    kind: Name,
     /// The number of the memory that this one replaces, [`NONE`] if there is none in the index.
     replaces: u32,
     visibility: Visibility,
@@ -156,6 +158,7 @@ impl Index {
             owner,
             collection: memory.collection.map(|collection| self.names.intern(collection)),
             section: self.names.intern(memory.section),
+            kind: self.names.intern(memory.kind),
             replaces: self.join_successors(space, &id, number, memory),
             visibility: memory.visibility,
             delivery: memory.delivery,

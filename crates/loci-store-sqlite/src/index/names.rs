@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// A number that stands for a name. Names of spaces, owners, origins, places, tags and threads share one list.
+/// A number that stands for a name. Names of spaces, owners, origins, places, kinds, tags and threads share one list.
 /// It begins at 1, so that no name takes no more room than one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Name(NonZeroU32);

@@ -29,6 +29,8 @@ pub(super) struct Selection {
     collections: Collections,
     /// None: all.
     sections: Option<Vec<Name>>,
+    /// None: all.
+    kinds: Option<Vec<Name>>,
     tags: Vec<Name>,
     delivery: Option<Delivery>,
     hides_forgotten: bool,
@@ -86,7 +88,10 @@ impl Selection {
         let tiers = if filter.tiers.is_empty() { &Tier::ALL[..] } else { &filter.tiers };
         let created = (filter.created_from.is_some() || filter.created_until.is_some())
             .then(|| filter.created_from.unwrap_or(Timestamp::MIN)..=filter.created_until.unwrap_or(END_OF_TIME));
-        let sections = filter.sections.iter().filter_map(|section| names.find(section)).collect();
+        // Names that nothing bears are left out.
+        let any_of = |all: &[String]| {
+            (!all.is_empty()).then(|| all.iter().filter_map(|name| names.find(name)).collect::<Vec<Name>>())
+        };
         Some(Selection {
             space: names.find(filter.space.as_str())?,
             everything: reader.everything,
@@ -103,7 +108,8 @@ impl Selection {
             thread,
             created,
             collections,
-            sections: (!filter.sections.is_empty()).then_some(sections),
+            sections: any_of(&filter.sections),
+            kinds: any_of(&filter.kinds),
             tags: filter.tags.iter().map(|tag| names.find(tag)).collect::<Option<_>>()?,
             delivery: filter.delivery,
             hides_forgotten: filter.forgotten == Forgotten::Hide,
@@ -137,6 +143,7 @@ impl Selection {
         };
         collection
             && self.sections.as_ref().is_none_or(|sections| sections.contains(&memory.section))
+            && self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&memory.kind))
             && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
             && self.tiers & bit(memory.tier) != 0
             && (memory.tier != Tier::Apart || self.apart_origin.is_none_or(|origin| memory.origin == origin))

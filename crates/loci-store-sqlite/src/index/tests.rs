@@ -42,6 +42,7 @@ fn stored(memory: &Memory, replaces: Option<i64>) -> StoredMemory<'_> {
         id: memory.id.as_str(),
         collection: memory.place.collection.as_deref(),
         section: &memory.place.section,
+        kind: &memory.kind,
         tags: memory.tags.clone(),
         weight: memory.weight,
         delivery: memory.delivery,
@@ -103,7 +104,7 @@ impl World {
             supersedes: random.chance(40).then(|| MemoryId::new(random.below(IDS).to_string())),
             expires_at: random.chance(50).then(|| moment(random)),
             forgotten_at: random.chance(25).then(|| moment(random)),
-            ..Memory::new(space(random), id, "", "fact", moment(random))
+            ..Memory::new(space(random), id, "", random.pick(&NAMES), moment(random))
         };
         self.rows.insert(row, memory.clone());
         let is_target = |other: &Memory| other.space == memory.space && memory.supersedes.as_ref() == Some(&other.id);
@@ -142,6 +143,7 @@ impl World {
                 CollectionFilter::Any
             },
             sections: if random.chance(20) { vec!["ann".to_owned(), "never".to_owned()] } else { Vec::new() },
+            kinds: if random.chance(20) { vec!["never".to_owned(), "ann".to_owned()] } else { Vec::new() },
             tags: some_names(random, 15),
             delivery: random.chance(20).then_some(Delivery::Bootstrap),
             superseded: random.pick(&[Superseded::Hide, Superseded::Hide, Superseded::Show]),

@@ -125,8 +125,9 @@ fn a_wipe_leaves_nothing_of_an_owner_in_counts_tunnels_and_settings() {
     };
     let mut batch = put(&private, vec![passage("word")]);
     batch.changes.extend(put(&common, vec![passage("word")]).changes);
-    batch.changes.push(Change::PutTunnel(Box::new(tunnel("private", false))));
-    batch.changes.push(Change::PutTunnel(Box::new(tunnel("common", true))));
+    for tunnel in [tunnel("private", false), tunnel("common", true)] {
+        batch.changes.push(Change::PutTunnel { tunnel: Box::new(tunnel), expect: None });
+    }
     let (name, value) = ("the okapi".to_owned(), "the pangolin".to_owned());
     batch.changes.push(Change::PutSetting { owner: owner.clone(), name, value });
     store.commit(batch).unwrap();

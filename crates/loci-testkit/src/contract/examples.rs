@@ -231,9 +231,10 @@ pub(super) fn tunnel(id: &str) -> Tunnel {
     }
 }
 
-/// A batch that stores the tunnel.
-pub(super) fn put_tunnel(tunnel: &Tunnel) -> Batch {
-    Batch { space: tunnel.space.clone(), changes: vec![Change::PutTunnel(Box::new(tunnel.clone()))] }
+/// A batch that stores the tunnel, in the place of which `expect` was.
+pub(super) fn put_tunnel(tunnel: &Tunnel, expect: Option<&Tunnel>) -> Batch {
+    let put = Change::PutTunnel { tunnel: Box::new(tunnel.clone()), expect: expect.cloned().map(Box::new) };
+    Batch { space: tunnel.space.clone(), changes: vec![put] }
 }
 
 /// A batch that stores a setting of the default space.

@@ -12,7 +12,7 @@ use super::{MakeStore, StoreAndTokens};
 
 /// All facts of the default space.
 fn everything() -> FactQuery {
-    FactQuery { space: Space::default(), entity: None, triple: None, as_of: None, limit: usize::MAX }
+    FactQuery { space: Space::default(), entity: None, triple: None, as_of: None, offset: 0, limit: usize::MAX }
 }
 
 fn about(entity: &str, direction: Direction) -> FactQuery {
@@ -109,6 +109,11 @@ pub(super) fn facts_come_in_the_order_of_their_beginnings(make: MakeStore<'_>) {
         for limit in [0, 1, 5, ordered.len(), 100, usize::MAX] {
             let found = facts(&*store, &FactQuery { limit, ..query.clone() });
             assert_eq!(found, ordered[..limit.min(ordered.len())], "{limit} of {query:?}");
+            for offset in [1, 4, ordered.len(), usize::MAX] {
+                let found = facts(&*store, &FactQuery { limit, offset, ..query.clone() });
+                let expected: Vec<Fact> = ordered.iter().skip(offset).take(limit).cloned().collect();
+                assert_eq!(found, expected, "{limit} from {offset} on of {query:?}");
+            }
         }
         assert_eq!(ids(&*store, &FactQuery { space: space("other"), ..query.clone() }), ["elsewhere"]);
         assert_eq!(facts(&*store, &FactQuery { space: space("empty"), ..query }), []);

@@ -150,5 +150,11 @@ pub(super) fn what_was_filed_passes_the_filter_first(make: MakeStore<'_>) {
     expect(in_a_y.clone(), &["1", "13", "19", "25", "31", "37"]);
     expect(Filter { superseded: Superseded::Hide, ..in_a_y }, &["13", "19", "25", "31", "37"]);
     expect(Filter { collections: only("unknown"), ..filter() }, &[]);
+    add(&*store, &filed_in(Some("a"), "x", Memory { kind: "rule".to_owned(), ..memory("rule") }));
+    let rules = Filter { kinds: words(&["rule", "unknown"]), ..filter() };
+    expect(rules.clone(), &["rule"]);
+    expect(Filter { collections: only("b"), ..rules.clone() }, &[]);
+    expect(Filter { kinds: words(&["unknown"]), ..rules }, &[]);
+    commit(&*store, delete(&memory("rule")));
     assert_eq!(in_order(&*store, &filter()).len(), 39);
 }

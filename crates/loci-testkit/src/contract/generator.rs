@@ -138,6 +138,7 @@ impl Generator {
                 _ => CollectionFilter::Any,
             },
             sections: if random.chance(25) { words(&["x", "unknown", "z"]) } else { Vec::new() },
+            kinds: if random.chance(25) { words(&["drawer", "unknown", "fact"]) } else { Vec::new() },
             tags: TAGS.iter().filter(|_| random.chance(10)).map(|tag| (*tag).to_owned()).collect(),
             delivery: random.chance(15).then(|| random.pick(&[Delivery::OnDemand, Delivery::Bootstrap])),
             superseded: random.pick(&[Superseded::Hide, Superseded::Show]),
@@ -156,9 +157,9 @@ impl Generator {
 
     /// One whose tally a store may answer from counts that it keeps.
     pub(super) fn counted_filter(&mut self) -> Filter {
-        let Filter { space, reader, live_at, tiers, apart_origin, collections, sections, forgotten, .. } =
+        let Filter { space, reader, live_at, tiers, apart_origin, collections, sections, kinds, forgotten, .. } =
             self.filter();
-        Filter { tiers, apart_origin, collections, sections, forgotten, ..Filter::of(space, reader, live_at) }
+        Filter { tiers, apart_origin, collections, sections, kinds, forgotten, ..Filter::of(space, reader, live_at) }
     }
 
     pub(super) fn note_path(&mut self) -> String {
@@ -222,6 +223,7 @@ impl Generator {
             entity: random.chance(50).then(|| (name_of(random).key, direction)),
             triple: random.chance(20).then(|| [0; 3].map(|_| name_of(random).key)),
             as_of: random.chance(50).then(|| period_of(random)),
+            offset: if random.chance(30) { random.below(9) } else { 0 },
             limit: random.below(30),
         }
     }

@@ -36,7 +36,7 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
             change(Change::PutNoteFolder { identity: identity.clone() }),
             keep_answer(&answer),
             put_fact(&noted),
-            put_tunnel(&tie),
+            put_tunnel(&tie, None),
             put_setting(None, "round", &identity),
             put_source_file(&source, None),
         ] {

@@ -243,6 +243,9 @@ promises! {
     tunnels:
         a_tunnel_comes_back_as_it_was_put,
         a_tunnel_is_replaced_and_deleted_by_its_id,
+        a_tunnel_that_changed_is_not_replaced,
+        concurrent_changes_of_a_tunnel_lose_nothing,
+        a_tunnel_leads_to_memories_that_are_there,
         a_tunnel_loses_memories_that_are_removed,
         a_tunnel_keeps_memories_that_are_there,
         a_wipe_takes_the_owner_off_tunnels;

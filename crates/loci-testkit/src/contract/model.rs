@@ -144,6 +144,7 @@ impl Comparison<'_> {
         let mut ids: Vec<MemoryId> = (0..5).map(|_| self.random.id()).collect();
         ids.dedup();
         assert_eq!(self.store.get_all(&filter, &ids), self.model.get_all(&filter, &ids), "{filter:?}");
+        assert_eq!(self.store.places_of(&filter, &ids), self.model.places_of(&filter, &ids), "{filter:?}");
         self.same(|store| store.get(&filter.space, &ids[0]));
         self.same(|store| store.accesses(&filter.space, &ids));
         let model = ModelId::new(self.random.pick(&MODELS));
@@ -305,11 +306,20 @@ impl Comparison<'_> {
 
     fn change_of_tunnels(&mut self, space: &Space) -> Change {
         let known = self.model.tunnels(space).expect("the naive store can be read");
-        let tunnel = self.random.tunnel(space);
-        if self.random.chance(20) && known.iter().any(|other| other.id == tunnel.id) {
+        let mut tunnel = self.random.tunnel(space);
+        // Mostly between memories that are there.
+        if self.random.chance(95) {
+            let state = self.model.state();
+            for end in [&mut tunnel.source, &mut tunnel.target] {
+                end.memory.take_if(|id| !state.records.contains_key(&(space.clone(), id.clone())));
+            }
+        }
+        let before = known.into_iter().find(|other| other.id == tunnel.id);
+        if self.random.chance(20) && before.is_some() {
             return Change::DeleteTunnel { id: tunnel.id };
         }
-        Change::PutTunnel(Box::new(tunnel))
+        let expect = if self.random.chance(5) { Some(self.random.tunnel(space)) } else { before };
+        Change::PutTunnel { tunnel: Box::new(tunnel), expect: expect.map(Box::new) }
     }
 
     fn change_of_sources(&mut self, space: &Space) -> Change {
@@ -330,5 +340,5 @@ impl Comparison<'_> {
 }
 
 fn all_facts(space: &Space) -> FactQuery {
-    FactQuery { space: space.clone(), entity: None, triple: None, as_of: None, limit: 1_000 }
+    FactQuery { space: space.clone(), entity: None, triple: None, as_of: None, offset: 0, limit: 1_000 }
 }

@@ -39,7 +39,10 @@ pub(super) fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Strin
     assert_eq!(hit_ids(&by_meaning), ids, "search by meaning and list differ under {filter:?}");
     let everything = Filter::of(filter.space.clone(), Reader::everything(), Timestamp::MIN);
     let all = store.list(&everything, ALL).expect("the store can be read").into_iter().map(|memory| memory.id);
-    let read = store.get_all(filter, &all.collect::<Vec<_>>()).expect("the store can be read");
+    let all: Vec<MemoryId> = all.collect();
+    let read = store.get_all(filter, &all).expect("the store can be read");
+    let places = read.iter().map(|memory| (memory.id.clone(), memory.place.clone())).collect();
+    assert_eq!(store.places_of(filter, &all), Ok(places), "places and a read by id differ under {filter:?}");
     let mut read: Vec<_> = read.into_iter().map(|memory| memory.id.as_str().to_owned()).collect();
     read.sort();
     assert_eq!(read, ids, "a read by id and a list differ under {filter:?}");

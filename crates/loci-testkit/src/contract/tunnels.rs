@@ -1,6 +1,8 @@
 //! What the keeping of tunnels promises.
 
-use loci_core::{Batch, Change, ErrorCode, Memory, MemoryId, Space, Sweep, Tier, Timestamp, Tunnel, TunnelEnd};
+use std::thread;
+
+use loci_core::{Batch, Change, ErrorCode, Memory, MemoryId, Space, Store, Sweep, Tier, Timestamp, Tunnel, TunnelEnd};
 
 use super::examples::{
     NOW, ODD_TEXTS, change, delete, end, filter, forgotten, memory, private, put, put_tunnel, replace, space,
@@ -61,10 +63,13 @@ pub(super) fn a_tunnel_comes_back_as_it_was_put(make: MakeStore<'_>) {
         Tunnel { created_at: moment(i64::MIN), updated_at: moment(i64::MAX), ..tunnel("moments") },
     ];
     let mut all: Vec<Tunnel> = odd.chain(one_by_one).collect();
-    for tunnel in &all {
-        commit(&*store, put_tunnel(tunnel));
+    for id in ODD_TEXTS.map(|text| format!("odd {text}")).iter().map(String::as_str).chain(["one", "other"]) {
+        add(&*store, &memory(id));
     }
-    commit(&*store, put_tunnel(&Tunnel { space: space("other"), ..tunnel("elsewhere") }));
+    for tunnel in &all {
+        commit(&*store, put_tunnel(tunnel, None));
+    }
+    commit(&*store, put_tunnel(&Tunnel { space: space("other"), ..tunnel("elsewhere") }, None));
     all.sort_by_key(|tunnel| (tunnel.created_at, tunnel.id.clone()));
     assert_eq!(tunnels(&*store), all);
     assert_eq!(store.tunnels(&space("other")).map(|tunnels| tunnels.len()), Ok(1));
@@ -82,15 +87,18 @@ pub(super) fn a_tunnel_is_replaced_and_deleted_by_its_id(make: MakeStore<'_>) {
         updated_at: NOW.plus_seconds(6),
         ..tunnel("id")
     };
-    let (other, elsewhere) = (tunnel("ID"), Tunnel { space: space("other"), ..full.clone() });
-    for put in [&full, &other, &elsewhere, &plain] {
-        commit(&*store, put_tunnel(put));
+    let (other, elsewhere) = (tunnel("ID"), Tunnel { space: space("other"), ..plain.clone() });
+    for written in ["one", "other"] {
+        add(&*store, &memory(written));
+    }
+    for (put, expect) in [(&full, None), (&other, None), (&elsewhere, None), (&plain, Some(&full))] {
+        commit(&*store, put_tunnel(put, expect));
     }
     assert_eq!(tunnels(&*store), [other.clone(), plain.clone()], "nothing of the one before is left");
-    commit(&*store, put_tunnel(&full));
+    commit(&*store, put_tunnel(&full, Some(&plain)));
     let mut batch = put(&memory("new"), Vec::new());
     batch.changes.extend(delete_tunnel("id").changes);
-    batch.changes.extend(put_tunnel(&tunnel("new")).changes);
+    batch.changes.extend(put_tunnel(&tunnel("new"), None).changes);
     for missing in ["unknown", "Id", "id"] {
         let mut batch = batch.clone();
         batch.changes.extend(delete_tunnel(missing).changes);
@@ -100,11 +108,114 @@ pub(super) fn a_tunnel_is_replaced_and_deleted_by_its_id(make: MakeStore<'_>) {
     }
     commit(&*store, batch);
     assert_eq!(tunnels(&*store), [other.clone(), tunnel("new")]);
-    let mut batch = put_tunnel(&plain);
+    let mut batch = put_tunnel(&plain, None);
     batch.changes.extend(["id", "new"].map(delete_tunnel).into_iter().flat_map(|batch| batch.changes));
     commit(&*store, batch);
     assert_eq!(tunnels(&*store), [other]);
     assert_eq!(store.tunnels(&space("other")), Ok(vec![elsewhere]), "spaces are apart");
+}
+
+pub(super) fn a_tunnel_that_changed_is_not_replaced(make: MakeStore<'_>) {
+    let store = make();
+    add(&*store, &memory("one"));
+    let first = owned(between("id", [Some("one"), None]), Some("ann"), false);
+    let next = Tunnel { label: "another label".to_owned(), ..first.clone() };
+    let others = [
+        Tunnel { id: "ID".to_owned(), ..first.clone() },
+        Tunnel { space: space("other"), ..first.clone() },
+        Tunnel { source: end(Some("a"), "x"), ..first.clone() },
+        Tunnel { target: end(Some("b"), "y"), ..first.clone() },
+        Tunnel { label: String::new(), ..first.clone() },
+        owned(first.clone(), None, false),
+        owned(first.clone(), Some("ann"), true),
+        Tunnel { created_at: NOW.plus_seconds(1), ..first.clone() },
+        Tunnel { updated_at: NOW.plus_seconds(1), ..first.clone() },
+    ];
+    let conflicts = |expect: Option<&Tunnel>| {
+        let before = tunnels(&*store);
+        let mut batch = put(&memory("new"), Vec::new());
+        batch.changes.extend(put_tunnel(&next, expect).changes);
+        assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict, "{expect:?}");
+        assert_eq!((found(&*store, &memory("new")), tunnels(&*store)), (None, before));
+    };
+    conflicts(Some(&first));
+    commit(&*store, put_tunnel(&first, None));
+    conflicts(None);
+    for other in &others {
+        conflicts(Some(other));
+    }
+    let mut batch = put_tunnel(&next, Some(&first));
+    batch.changes.extend(put_tunnel(&first, Some(&next)).changes);
+    batch.changes.extend(put_tunnel(&next, Some(&first)).changes);
+    commit(&*store, batch);
+    conflicts(Some(&first));
+    // What removes the memory changes the tunnel.
+    commit(&*store, delete(&memory("one")));
+    conflicts(Some(&next));
+    assert_eq!(tunnels(&*store), [Tunnel { source: end(Some("a"), "x"), ..next.clone() }]);
+}
+
+pub(super) fn concurrent_changes_of_a_tunnel_lose_nothing(make: MakeStore<'_>) {
+    const WRITERS: u8 = 4;
+    const MARKS: usize = 10;
+    let store = make();
+    let shared: &dyn Store = &*store;
+    let add_to_label = |mark: char| {
+        let before = shared.tunnels(&Space::default()).expect("the store can be read").pop();
+        let mut after = before.clone().unwrap_or(Tunnel { label: String::new(), ..tunnel("id") });
+        after.label.push(mark);
+        match shared.commit(put_tunnel(&after, before.as_ref())) {
+            Ok(()) => true,
+            Err(error) => {
+                assert_eq!(error.code, ErrorCode::Conflict, "{error}");
+                false
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            scope.spawn(move || (0..MARKS).for_each(|_| while !add_to_label(char::from(b'a' + writer)) {}));
+        }
+    });
+    let label: String = tunnels(&*store).into_iter().map(|tunnel| tunnel.label).collect();
+    for writer in 0..WRITERS {
+        assert_eq!(label.matches(char::from(b'a' + writer)).count(), MARKS, "{label}");
+    }
+}
+
+pub(super) fn a_tunnel_leads_to_memories_that_are_there(make: MakeStore<'_>) {
+    let store = make();
+    for written in ["stays", "deleted", "swept", "softly deleted"] {
+        add(&*store, &memory(written));
+    }
+    add(&*store, &Memory { space: space("other"), ..memory("elsewhere") });
+    commit(&*store, delete(&memory("deleted")));
+    for name in ["swept", "softly deleted"] {
+        let moment = NOW.plus_seconds(i64::from(name != "swept"));
+        assert_eq!(store.soft_delete(&filter(), Some(&id(name)), moment, 1), Ok(1));
+    }
+    assert_eq!(sweep_all(&*store, &Sweep { deleted_until: NOW, ..sweep_of_expired(Timestamp::MIN) }), 1);
+    for gone in ["never there", "deleted", "swept", "elsewhere", "Stays"] {
+        for memories in [[Some(gone), None], [Some("stays"), Some(gone)]] {
+            let mut batch = put(&memory("new"), Vec::new());
+            batch.changes.extend(put_tunnel(&between("id", memories), None).changes);
+            assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict, "{memories:?}");
+            assert_eq!((found(&*store, &memory("new")), tunnels(&*store)), (None, Vec::new()));
+        }
+    }
+    let there = between("id", [Some("stays"), Some("softly deleted")]);
+    commit(&*store, put_tunnel(&there, None));
+    // A batch sees what it added and removed before.
+    let [kept, lost] = ["new", "stays"].map(|name| between("id", [None, Some(name)]));
+    let mut batch = put_tunnel(&kept, Some(&there));
+    batch.changes.extend(put(&memory("new"), Vec::new()).changes);
+    assert_eq!(refused(&*store, batch.clone()).code, ErrorCode::Conflict, "it comes too late");
+    batch.changes.rotate_left(1);
+    commit(&*store, batch);
+    let mut batch = delete(&memory("stays"));
+    batch.changes.extend(put_tunnel(&lost, Some(&kept)).changes);
+    assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict);
+    assert_eq!(tunnels(&*store), [kept]);
 }
 
 pub(super) fn a_tunnel_loses_memories_that_are_removed(make: MakeStore<'_>) {
@@ -131,8 +242,11 @@ pub(super) fn a_tunnel_loses_memories_that_are_removed(make: MakeStore<'_>) {
         (0..).zip(pairs).map(|(number, memories)| between(&format!("tunnel {number}"), memories)).collect();
     all[1] = owned(all[1].clone(), Some("bob"), false);
     let elsewhere = Tunnel { space: space("other"), ..all[0].clone() };
+    for name in ["deleted", "expired"] {
+        add(&*store, &Memory { space: space("other"), ..memory(name) });
+    }
     for tunnel in all.iter().chain([&elsewhere]) {
-        commit(&*store, put_tunnel(tunnel));
+        commit(&*store, put_tunnel(tunnel, None));
     }
     let mut gone: Vec<&str> = Vec::new();
     let mut check = |removed: &'static str| {
@@ -160,7 +274,8 @@ pub(super) fn a_tunnel_loses_memories_that_are_removed(make: MakeStore<'_>) {
     assert_eq!(store.tunnels(&space("other")), Ok(vec![elsewhere]), "spaces are apart");
     add(&*store, &memory("deleted"));
     assert_eq!(named(&*store)[5], [None, None], "a new memory of that name is another one");
-    let mut batch = put_tunnel(&between("tunnel 5", [Some("deleted"), Some("stays")]));
+    let before = tunnels(&*store).pop();
+    let mut batch = put_tunnel(&between("tunnel 5", [Some("deleted"), Some("stays")]), before.as_ref());
     batch.changes.extend(delete(&memory("deleted")).changes);
     commit(&*store, batch);
     assert_eq!(named(&*store)[5], [None, Some("stays".to_owned())]);
@@ -168,7 +283,7 @@ pub(super) fn a_tunnel_loses_memories_that_are_removed(make: MakeStore<'_>) {
 
 pub(super) fn a_tunnel_keeps_memories_that_are_there(make: MakeStore<'_>) {
     let store = make();
-    let names = ["replaced", "forgotten", "softly deleted", "expired", "common", "refused", "never there"];
+    let names = ["replaced", "forgotten", "softly deleted", "expired", "common", "refused"];
     for name in &names[..4] {
         add(&*store, &memory(name));
     }
@@ -177,7 +292,7 @@ pub(super) fn a_tunnel_keeps_memories_that_are_there(make: MakeStore<'_>) {
         add(&*store, written);
     }
     for name in names {
-        commit(&*store, put_tunnel(&between(name, [Some(name), Some(name)])));
+        commit(&*store, put_tunnel(&between(name, [Some(name), Some(name)]), None));
     }
     let before = tunnels(&*store);
     let moved = Memory { kind: "rule".to_owned(), tier: Tier::Apart, revision: 2, ..memory("replaced") };
@@ -211,7 +326,7 @@ pub(super) fn a_wipe_takes_the_owner_off_tunnels(make: MakeStore<'_>) {
     ];
     let elsewhere = Tunnel { space: space("other"), ..private_one.clone() };
     for tunnel in [&anns, &private_one, &elsewhere].into_iter().chain(&others) {
-        commit(&*store, put_tunnel(tunnel));
+        commit(&*store, put_tunnel(tunnel, None));
     }
     let before = tunnels(&*store);
     for origin in ["", "engram"] {

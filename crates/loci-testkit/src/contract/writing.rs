@@ -187,7 +187,7 @@ pub(super) fn the_version_grows_with_every_change(make: MakeStore<'_>) {
     for batch in [
         put_fact(&noted),
         change(end),
-        put_tunnel(&tunnel("1")),
+        put_tunnel(&tunnel("1"), None),
         change(Change::DeleteTunnel { id: "1".to_owned() }),
         put_setting(None, "name", "value"),
         put_source_file(&file, None),

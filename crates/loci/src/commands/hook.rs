@@ -1,6 +1,8 @@
 //! `loci hook`: what a host asks for at the events of a session.
 
 mod install;
+mod rewriting;
+mod shell;
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -9,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use loci_dialects::{Context, mempalace};
 use loci_engine::Engine;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::cli::Hook;
@@ -30,8 +32,9 @@ const INPUT_BYTES_MAX: u64 = 8 << 20;
 const MESSAGES_UNASKED_MAX: u64 = 30;
 /// The tokens of what an agent reads at the start of a session.
 const WAKE_UP_TOKENS: usize = 2_000;
-/// The setting that says up to which message of which transcript the agent was asked.
+/// The setting that says up to which message the agent was asked, of how many transcripts at most.
 const ASKED: &str = "hook_asked";
+const ASKED_TRANSCRIPTS_MAX: usize = 32;
 
 /// What a host says. There is more, which nothing here needs.
 #[derive(Deserialize)]
@@ -45,12 +48,16 @@ struct Input {
     stop_hook_active: bool,
 }
 
+/// Up to which message of a transcript the agent was asked to save by itself.
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    transcript: String,
+    messages: u64,
+}
+
 pub fn run(settings: &Settings, command: &Hook, output: Output) -> Result<(), Failure> {
     match command {
-        // To a host an exit code of 2 means that the agent must not go on; nothing here is worth that.
-        Hook::Run { event, .. } => {
-            run_event(settings, event).map_err(|failure| Failure { exit: Exit::Failure, ..failure })
-        }
+        Hook::Run { event, .. } => run_event(settings, event),
         Hook::Install(arguments) => install::install(settings, arguments, output),
         Hook::Uninstall(arguments) => install::uninstall(arguments, output),
     }
@@ -66,10 +73,9 @@ fn run_event(settings: &Settings, event: &str) -> Result<(), Failure> {
     let busy_timeout = settings.busy_timeout.min(BUSY_TIMEOUT);
     let parts = Parts::open(&Settings { busy_timeout, ..settings.clone() })?;
     let folder = input.cwd.as_deref().map_or_else(std::env::current_dir, |cwd| Ok(cwd.into())).unwrap_or_default();
-    let wing = mining::wing_of(&folder);
     let reply = match event {
-        "session-start" => Some(session_start(&parts.engine, &wing)?),
-        event => save(&parts.engine, &input, &wing, until, event == "stop")?,
+        "session-start" => Some(session_start(&parts.engine, &mining::wing_of(&folder))?),
+        event => save(&parts.engine, &input, &folder, until, event == "stop")?,
     };
     match reply {
         Some(reply) => Ok(print(format_args!("{reply}\n"))?),
@@ -85,40 +91,63 @@ fn session_start(engine: &Engine, wing: &str) -> Result<Value, Failure> {
 }
 
 /// Saves what the transcript has new. What to say to the host, if anything.
-fn save(engine: &Engine, input: &Input, wing: &str, until: Instant, may_ask: bool) -> Result<Option<Value>, Failure> {
-    let Some(path) = &input.transcript_path else { return Ok(None) };
-    let path = mining::absolute(Path::new(path))?;
-    let root = Path::new(&path).parent().and_then(Path::to_str).unwrap_or_default();
-    let transcripts = conversation::Transcripts { wing, root, is_dry: false, until: Some(until) };
-    let Some(told) = conversation::file(engine, &transcripts, &path)? else {
-        return Err(Failure::new(Exit::Failure, format!("{path} is no transcript that loci can read")));
+fn save(
+    engine: &Engine,
+    input: &Input,
+    folder: &Path,
+    until: Instant,
+    may_ask: bool,
+) -> Result<Option<Value>, Failure> {
+    let Some(named) = &input.transcript_path else { return Ok(None) };
+    let unreadable = |error: io::Error| {
+        let message = format!(
+            "nothing is saved: {named}, which the host names as its transcript, cannot be read: {error}; the next event \
+             tries again"
+        );
+        Failure::new(Exit::Failure, message)
+    };
+    let real = Path::new(named).canonicalize().map_err(unreadable)?;
+    let path = mining::absolute(&real)?;
+    let wing = conversation::wing_of(&real, folder);
+    let root = real.parent().and_then(Path::to_str).unwrap_or_default();
+    let transcripts = conversation::Transcripts { wing: &wing, root, is_dry: false, until: Some(until) };
+    let Some(told) = conversation::save(engine, &transcripts, &path)? else {
+        return Err(Failure::new(
+            Exit::Failure,
+            format!("nothing is saved: {path} is no transcript that loci can read"),
+        ));
     };
     let caller = mining::caller();
-    let context = Context { engine, caller: &caller };
-    let settings = mempalace::hook_settings(context)?;
-    if told.filed.added > 0 {
-        mempalace::put_checkpoint(context, told.filed.added)?;
-        if settings.desktop_toast {
-            toast(told.filed.added);
-        }
+    let settings = mempalace::hook_settings(Context { engine, caller: &caller })?;
+    if told.filed.added > 0 && settings.desktop_toast {
+        toast(told.filed.added);
     }
     if settings.silent_save || !may_ask || input.stop_hook_active {
         return Ok(None);
     }
-    let said = engine.source_file(&caller, Some(wing), &path)?.map_or(0, |file| file.parts);
+    let said =
+        engine.source_file(&caller, mempalace::collection(&wing).as_deref(), &path)?.map_or(0, |file| file.parts);
     ask(engine, &path, said)
 }
 
-/// Has the agent save by itself what matters, every so many messages.
+/// Has the agent save by itself what matters, every so many messages of a transcript.
 fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Value>, Failure> {
     let caller = mining::caller();
-    let asked: Value =
+    let mut asked: Vec<Asked> =
         engine.setting(&caller, ASKED)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    let asked_until = if asked["transcript"] == path { asked["messages"].as_u64().unwrap_or(0) } else { 0 };
-    if said < asked_until + MESSAGES_UNASKED_MAX {
+    let known = asked.iter().position(|one| one.transcript == path).map_or(0, |at| asked.remove(at).messages);
+    // A transcript that was rewritten shorter begins anew.
+    let begun = if known <= said { known } else { 0 };
+    let is_due = said >= begun + MESSAGES_UNASKED_MAX;
+    let messages = if is_due { said } else { begun };
+    if messages != known {
+        asked.push(Asked { transcript: path.to_owned(), messages });
+        let text = serde_json::to_string(&asked[asked.len().saturating_sub(ASKED_TRANSCRIPTS_MAX)..]);
+        engine.put_setting(&caller, ASKED, text.map_err(io::Error::from)?)?;
+    }
+    if !is_due {
         return Ok(None);
     }
-    engine.put_setting(&caller, ASKED, json!({"transcript": path, "messages": said}).to_string())?;
     let reason = "Before you stop, save what should outlast this session: decisions with their reasons, quotations, facts \
                   and open ends, with mempalace_add_drawer, mempalace_kg_add and mempalace_diary_write. Then you are done.";
     Ok(Some(json!({"decision": "block", "reason": reason})))
@@ -137,5 +166,83 @@ fn toast(messages: u64) {
         && error.kind() != io::ErrorKind::NotFound
     {
         note(format_args!("note: notify-send does not start: {error}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use loci_core::Timestamp;
+    use loci_engine::SearchMode;
+    use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+
+    use super::*;
+
+    fn engine() -> Engine {
+        let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(1_767_225_600_000_000)));
+        Engine::new(Arc::new(NaiveStore::new()), Arc::new(HashingEmbedder::new(8)), clock, SearchMode::Words)
+    }
+
+    #[test]
+    fn a_save_that_the_background_finishes_is_heard_of() {
+        let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+        let transcript = folder.path().join("session.jsonl");
+        let said = |text: &str| json!({"type": "user", "message": {"role": "user", "content": text}}).to_string();
+        let between = json!({"type": "progress", "data": "x".repeat(1 << 20)}).to_string();
+        let lines = [said("First."), between, said("Second."), said("Third.")];
+        fs::write(&transcript, lines.map(|line| line + "\n").concat()).unwrap();
+        let input = Input {
+            transcript_path: Some(transcript.to_string_lossy().into_owned()),
+            cwd: None,
+            stop_hook_active: false,
+        };
+        // There is no time but for one step.
+        save(&engine, &input, folder.path(), Instant::now(), true).unwrap();
+        let context = Context { engine: &engine, caller: &mining::caller() };
+        let saved = || mempalace::checkpoint(context).unwrap().map(|checkpoint| checkpoint.message_count);
+        assert_eq!(saved(), Some(1));
+        assert_eq!(conversation::read_on(&engine).unwrap(), 1);
+        assert_eq!(saved(), Some(2));
+        assert_eq!(conversation::read_on(&engine).unwrap(), 0);
+        assert_eq!(saved(), Some(2), "where nothing is saved, the last save is told of");
+    }
+
+    #[test]
+    fn an_agent_is_asked_by_the_messages_of_each_transcript() {
+        let engine = engine();
+        let asked = |path: &str, said: u64| ask(&engine, path, said).unwrap().is_some();
+        for (path, said, expected) in [
+            ("a", 29, false),
+            ("a", 30, true),
+            ("a", 30, false),
+            ("b", 35, true),
+            ("a", 59, false),
+            ("b", 64, false),
+            ("a", 60, true),
+            // Rewritten shorter.
+            ("b", 5, false),
+            ("b", 29, false),
+            ("b", 30, true),
+            ("a", 89, false),
+            ("a", 90, true),
+        ] {
+            assert_eq!(asked(path, said), expected, "{path} {said}");
+        }
+        // Those that were asked last are known.
+        for number in 0..ASKED_TRANSCRIPTS_MAX - 1 {
+            assert!(asked(&number.to_string(), 30));
+        }
+        assert!(!asked("a", 91));
+        assert!(asked("b", 31));
+    }
+
+    #[test]
+    fn what_is_kept_of_questions_may_be_of_another_loci() {
+        let engine = engine();
+        engine.put_setting(&mining::caller(), ASKED, r#"{"transcript": "a", "messages": 30}"#.to_owned()).unwrap();
+        assert!(ask(&engine, "a", 31).unwrap().is_some());
+        assert!(ask(&engine, "a", 32).unwrap().is_none());
     }
 }

@@ -65,9 +65,8 @@ fn unreadable(root: &str, error: &io::Error) -> Failure {
 fn plan(root: &str, wing: Option<&str>) -> Result<Plan, Failure> {
     let file = Path::new(root).join(PLAN_FILE);
     let plan = match fs::read_to_string(&file) {
-        Ok(text) => {
-            Plan::parse(&text).map_err(|problem| Failure::new(Exit::Usage, format!("{}: {problem}", file.display())))?
-        }
+        Ok(text) => mining::parse_plan(&text)
+            .map_err(|problem| Failure::new(Exit::Usage, format!("{}: {problem}", file.display())))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             propose(Path::new(root)).map_err(|error| unreadable(root, &error))?
         }
@@ -82,38 +81,61 @@ fn plan(root: &str, wing: Option<&str>) -> Result<Plan, Failure> {
 fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Failure> {
     let root = absolute(&arguments.folder)?;
     let wing = arguments.wing.as_deref();
-    let parts = Parts::open(settings)?;
-    let (engine, is_dry) = (&parts.engine, arguments.dry_run);
-    let (wing, report) = {
-        let progress = Progress::new("files");
-        if arguments.mode == "convos" {
-            let wing = match wing {
-                Some(wing) => mempalace::place_name("--wing", wing)?,
-                None => mining::wing_of(Path::new(&root)),
-            };
-            let transcripts = conversation::Transcripts { wing: &wing, root: &root, is_dry, until: None };
-            let report = conversation::mine(engine, &transcripts, &progress)?;
-            (wing, report)
-        } else {
-            let plan = plan(&root, wing)?;
-            let mining = project::Mining { root: &root, plan: &plan, is_dry, rereads: arguments.reread };
-            let report = project::mine(engine, &mining, &progress)?;
-            (plan.wing, report)
+    let is_dry = arguments.dry_run;
+    let (parts, report) = if arguments.mode == "convos" {
+        let wing = wing.map(|wing| mempalace::place_name("--wing", wing)).transpose()?;
+        let parts = Parts::open(settings)?;
+        let progress = Progress::of_bytes();
+        let report = conversation::mine(&parts.engine, wing.as_deref(), Path::new(&root), is_dry, &progress)?;
+        (parts, report)
+    } else {
+        if !Path::new(&root).is_dir() {
+            let message =
+                format!("{root} is no folder; give the folder of a project, or `--mode convos` for a transcript");
+            return Err(Failure::new(Exit::Usage, message));
         }
+        let plan = plan(&root, wing)?;
+        let parts = Parts::open(settings)?;
+        let mining = project::Mining { root: &root, plan: &plan, is_dry, rereads: arguments.reread };
+        let report = project::mine(&parts.engine, &mining, &Progress::new("files"))?;
+        (parts, report)
     };
     let pending = if is_dry { 0 } else { super::import::embed_pending(&parts, settings, !arguments.no_wait)? };
-    let mut value = report.value(&wing, is_dry);
+    let mut value = report.value(is_dry);
     value["pending_embeddings"] = json!(pending);
-    output.either(&value, text_of(&report, &wing, is_dry, pending))?;
+    output.either(&value, text_of(&report, is_dry, pending))?;
+    if report.is_ignored {
+        note(format_args!("nothing is read: the rules of git exclude {root} itself"));
+    } else if arguments.mode != "convos" && wing.is_none() {
+        note_plan_above(Path::new(&root));
+    }
     for (path, reason) in &report.failed {
         note(format_args!("not filed: {path}: {reason}"));
     }
-    if report.failed.is_empty() { Ok(()) } else { Err(Failure::new(Exit::Failure, "some files were not filed")) }
+    let unlisted = report.failures - report.failed.len() as u64;
+    if unlisted > 0 {
+        note(format_args!("not filed: {unlisted} more"));
+    }
+    if report.failures == 0 { Ok(()) } else { Err(Failure::new(Exit::Failure, "some files were not filed")) }
 }
 
-fn text_of(report: &Report, wing: &str, is_dry: bool, pending: u64) -> String {
-    let Report { files, read, moved, unchanged, passed_over, gone, drawers, broken, failed } = report;
-    let mut text = format!("wing      {wing}{}\n", if is_dry { "   (nothing is changed)" } else { "" });
+/// A plan is for the folder that it is in: what is below may be mined on purpose as something of its own.
+fn note_plan_above(root: &Path) {
+    if root.join(PLAN_FILE).exists() {
+        return;
+    }
+    if let Some(above) = root.ancestors().skip(1).find(|folder| folder.join(PLAN_FILE).is_file()) {
+        let folder = above.display();
+        note(format_args!("{folder}/{PLAN_FILE} was not used: mine {folder}, or name --wing"));
+    }
+}
+
+fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
+    let Report { wings, files, read, moved, unchanged, passed_over, gone, ignored, drawers, broken, failures, .. } =
+        report;
+    let wings: Vec<&str> = wings.iter().map(String::as_str).collect();
+    let label = if wings.len() == 1 { "wing " } else { "wings" };
+    let mut text = format!("{label}     {}{}\n", wings.join(", "), if is_dry { "   (nothing is changed)" } else { "" });
     let _ = write!(text, "files     {files}: {read} read");
     if *moved > 0 {
         let _ = write!(text, " ({moved} of them moved)");
@@ -122,12 +144,15 @@ fn text_of(report: &Report, wing: &str, is_dry: bool, pending: u64) -> String {
     for (reason, count) in passed_over {
         let _ = write!(text, ", {count} {}", reason.replace('_', " "));
     }
-    if !failed.is_empty() {
-        let _ = write!(text, ", {} failed", failed.len());
+    if *failures > 0 {
+        let _ = write!(text, ", {failures} failed");
     }
     let _ = writeln!(text, "\ndrawers   {} added, {} kept, {} removed", drawers.added, drawers.kept, drawers.removed);
-    if *gone > 0 {
-        let _ = writeln!(text, "gone      {gone} files filed before; `loci palace sync --apply` removes their drawers");
+    for (label, count, what) in [("gone   ", *gone, "are gone"), ("ignored", *ignored, "are ignored by now")] {
+        if count > 0 {
+            let removal = "`loci palace sync --apply` removes their drawers";
+            let _ = writeln!(text, "{label}   {count} files filed before {what}; {removal}");
+        }
     }
     if *broken > 0 {
         let _ = writeln!(text, "broken    {broken} lines or messages were none, and left out");
@@ -155,12 +180,22 @@ fn sync(
         apply,
     };
     let synced = Parts::open(settings)?.engine.sync(&mining::caller(), &request)?;
-    let Synced { scanned, kept, ignored, missing, no_source, out_of_scope, removed_memories, removed_passages, stale } =
-        &synced;
+    let Synced {
+        scanned,
+        kept,
+        ignored,
+        missing,
+        no_source,
+        out_of_scope,
+        removed_memories,
+        removed_passages,
+        stale,
+        away,
+    } = &synced;
     let value = json!({
         "scanned": scanned, "kept": kept, "gitignored": ignored, "missing": missing, "no_source": no_source,
         "out_of_scope": out_of_scope, "removed_drawers": removed_memories, "removed_closets": removed_passages,
-        "dry_run": !apply, "by_source": stale,
+        "dry_run": !apply, "by_source": stale, "away": away,
     });
     let mut text = format!(
         "drawers   {scanned}: {kept} kept, {ignored} ignored by git, {missing} without their file, {no_source} of no \
@@ -171,6 +206,9 @@ fn sync(
     }
     let _ = writeln!(text, "removed   {removed_memories}");
     output.either(&value, text)?;
+    for root in away {
+        note(format_args!("{root} is not there: what was made from its files counts as kept"));
+    }
     if !apply && !stale.is_empty() {
         note("nothing is removed; --apply removes what is listed");
     }
@@ -197,10 +235,12 @@ fn compress(
     let request = Browse {
         collections: wing.as_deref().map_or(CollectionFilter::Any, mempalace::wing_filter),
         sections: room.into_iter().collect(),
+        kinds: Vec::new(),
         tiers: vec![Tier::LongTerm],
         order: FilingOrder::LastFirst,
         offset: 0,
         limit: crate::output::clamped(limit, loci_core::limits::LIST_RESULTS_MAX),
+        characters_max: None,
     };
     let browsed = Parts::open_current(settings)?.engine.browse(&mining::caller(), request)?;
     let drawers: Vec<(&Memory, String)> =

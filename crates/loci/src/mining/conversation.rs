@@ -1,30 +1,39 @@
 //! What was said in conversations as drawers, a message each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::mem;
 use std::path::Path;
 use std::time::Instant;
 
 use loci_core::{Caller, ErrorCode, FileStamp, SourceFile, limits};
+use loci_dialects::{Context, mempalace};
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check, kind_of};
-use loci_mine::conversation::{self, Conversation, Mark, Reading};
-use loci_mine::project;
+use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said, Transcript};
+use loci_mine::project::{self, Walked};
 
-use super::{Report, id_of, settled};
+use super::project::FORMAT;
+use super::{ATTEMPTS_MAX, Report, id_of, is_gone, reason, settled};
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 
 /// The room of what was said.
 pub const ROOM: &str = "conversations";
-/// The attribute that says who said it.
+/// The attribute that says who said it, and the one of what the conversation is called.
 const SPEAKER: &str = "speaker";
+const CONVERSATION: &str = "conversation";
 /// The speakers that every conversation with a model has: others are worth a title.
 const USUAL_SPEAKERS: [&str; 2] = ["user", "assistant"];
-/// Bytes of a growing transcript that are read at a time.
+/// Bytes of a growing transcript that are read and filed at a time, and where somebody waits: some ten milliseconds.
 const BYTES_AT_A_TIME: u64 = 4 << 20;
-/// Attempts at a file that other processes read at the same time.
-const ATTEMPTS_MAX: usize = 5;
+const BYTES_IN_HASTE: u64 = 64 << 10;
+/// Bytes of messages that are not filed where somebody waits, if one line holds them.
+const BYTES_SAID_IN_HASTE: usize = 512 << 10;
+/// Parts and bytes of conversations that are filed together, beyond which no further conversation is.
+const TOGETHER_PARTS: usize = 256;
+const TOGETHER_BYTES: usize = 1 << 20;
 /// Files that one round of the background reads on, at most.
-const PENDING_AT_A_TIME: usize = 16;
+const PENDING_AT_A_TIME: usize = 256;
 
 /// Whose conversations, and how far to read.
 pub struct Transcripts<'a> {
@@ -47,36 +56,62 @@ pub struct Told {
     pub broken: u64,
     /// Whether there was anything new to read.
     pub was_read: bool,
+    /// Whether it stood elsewhere before.
+    pub is_moved: bool,
     /// Whether there is more to read, for whichever process comes to it.
     pub is_pending: bool,
 }
 
-/// Files the transcripts of a folder, or of a file. None, where one is no transcript.
+/// The wing of a transcript: that of the first folder that it names, which is where its work began; else of `folder`. So
+/// whoever files it files it there.
+pub fn wing_of(transcript: &Path, folder: &Path) -> String {
+    let named = conversation::folder(transcript).ok().flatten();
+    super::wing_of(named.as_deref().map(Path::new).filter(|named| named.is_absolute()).unwrap_or(folder))
+}
+
+/// Files the transcripts of a folder, or of a file, in a wing, or each in its [own](wing_of).
 ///
 /// # Errors
 /// [`Exit::Usage`] if the folder cannot be read; what cannot be filed is in the report.
-pub fn mine(engine: &Engine, transcripts: &Transcripts<'_>, progress: &Progress) -> Result<Report, Failure> {
-    let root = Path::new(transcripts.root);
-    let files = if root.is_file() {
-        vec![root.to_owned()]
+pub fn mine(
+    engine: &Engine,
+    wing: Option<&str>,
+    root: &Path,
+    is_dry: bool,
+    progress: &Progress,
+) -> Result<Report, Failure> {
+    let unreadable =
+        |error: io::Error| Failure::new(Exit::Usage, format!("{} cannot be read: {error}", root.display()));
+    let (walked, folder) = if root.is_dir() {
+        (project::walk_all(root).map_err(unreadable)?, root)
     } else {
-        let walked = project::walk(root)
-            .map_err(|error| Failure::new(Exit::Usage, format!("{} cannot be read: {error}", transcripts.root)))?;
-        walked.files.into_iter().map(|(path, _)| path).collect()
+        let files = vec![(root.to_owned(), project::stamp(root).map_err(unreadable)?)];
+        (Walked { files, ..Walked::default() }, root.parent().unwrap_or(root))
     };
-    let mut report = Report { files: files.len() as u64, ..Report::default() };
-    progress.begin(files.len() as u64);
-    for path in files.iter().filter_map(|path| path.to_str()) {
-        match file(engine, transcripts, path) {
+    let mut report = Report { files: (walked.files.len() + walked.passed_over.len()) as u64, ..Report::default() };
+    walked.passed_over.iter().for_each(|(_, why)| report.pass_over(reason(*why)));
+    progress.begin(walked.files.iter().map(|(_, stamp)| stamp.bytes).sum());
+    let mut readers: HashMap<String, Reader<'_>> = HashMap::new();
+    let mut done = 0;
+    for (path, stamp) in walked.files {
+        let wing = wing.map_or_else(|| wing_of(&path, folder), str::to_owned);
+        let transcripts = Transcripts { wing: &wing, root: folder.to_str().unwrap_or_default(), is_dry, until: None };
+        let reader = readers.entry(wing.clone()).or_insert_with(|| Reader::new(engine, &wing));
+        // A path that is no UTF-8 was passed over.
+        let path = path.to_str().unwrap_or_default();
+        match reader.file(&transcripts, path, &|bytes| progress.reach(done + bytes)) {
             Ok(None) => report.pass_over("no_transcript"),
             Ok(Some(told)) => {
+                report.wings.insert(wing);
                 report.add(told.filed);
                 report.broken += told.broken;
+                report.moved += u64::from(told.is_moved);
                 if told.was_read { report.read += 1 } else { report.unchanged += 1 }
             }
-            Err(error) => report.failed.push((path.to_owned(), error.message)),
+            Err(error) => report.fail(path.to_owned(), error.message),
         }
-        progress.advance(1);
+        done += stamp.bytes;
+        progress.reach(done);
     }
     Ok(report)
 }
@@ -86,125 +121,268 @@ pub fn mine(engine: &Engine, transcripts: &Transcripts<'_>, progress: &Progress)
 /// # Errors
 /// `unavailable` if the file cannot be read or the store not be written; `conflict` if others read it all the time.
 pub fn file(engine: &Engine, transcripts: &Transcripts<'_>, path: &str) -> loci_core::Result<Option<Told>> {
-    let caller = super::caller();
-    let mut told = Told::default();
-    let mut attempts = 0;
-    loop {
-        let before = engine.source_file(&caller, Some(transcripts.wing), path)?;
-        match step(engine, &caller, transcripts, path, before, &mut told) {
-            Ok(Some(true)) if transcripts.is_dry => return Ok(Some(told)),
-            Ok(Some(true)) => {}
-            Ok(Some(false)) => return Ok(Some(told)),
-            Ok(None) => return Ok(None),
-            // Another process has read on meanwhile: go on from there.
-            Err(error) if error.code == ErrorCode::Conflict && attempts < ATTEMPTS_MAX => attempts += 1,
-            Err(error) => return Err(error),
-        }
-    }
+    Reader::new(engine, transcripts.wing).file(transcripts, path, &|_| ())
 }
 
-/// Goes on with what others left unread; how many files there were.
+/// Files what a hook is to save, as [`file`] does, and leaves word of it for whoever asks what was saved last.
 ///
 /// # Errors
-/// `unavailable` if the store cannot be used.
-pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
-    let pending = engine.pending_sources(&super::caller(), PENDING_AT_A_TIME)?;
-    for source in &pending {
-        let wing = source.collection.as_deref().unwrap_or_default();
-        let transcripts = Transcripts { wing, root: &source.root, is_dry: false, until: None };
-        if let Err(error) = file(engine, &transcripts, &source.path) {
-            // It may be gone by now. Nobody waits for it for ever.
-            tracing::warn!(%error, "a transcript cannot be read on");
-            let file = SourceFile { is_pending: false, ..source.clone() };
-            let before = Some(source.clone());
-            let left = ReadSource { file, before, moved_from: None, parts: Vec::new() };
-            engine.file_source(&super::caller(), &id_of, left)?;
-        }
+/// As those of [`file`].
+pub fn save(engine: &Engine, transcripts: &Transcripts<'_>, path: &str) -> loci_core::Result<Option<Told>> {
+    let told = file(engine, transcripts, path)?;
+    if let Some(told) = told.filter(|told| told.filed.added > 0) {
+        mempalace::put_checkpoint(Context { engine, caller: &super::caller() }, told.filed.added)?;
     }
-    Ok(pending.len())
+    Ok(told)
 }
 
-/// Reads and files one part; whether there may be more. None if the file is no transcript.
-fn step(
-    engine: &Engine,
-    caller: &Caller,
-    transcripts: &Transcripts<'_>,
-    path: &str,
-    before: Option<SourceFile>,
-    told: &mut Told,
-) -> loci_core::Result<Option<bool>> {
-    let unreadable = |error: std::io::Error| loci_core::Error::unavailable(format!("{path} cannot be read: {error}"));
-    if let Some(known) = before.as_ref().filter(|known| !known.is_pending)
-        && project::stamp(Path::new(path)).map_err(unreadable)? == known.stamp
-    {
-        return Ok(Some(false));
+/// Goes on with what others left unread; how many files there were of which that could be done.
+///
+/// # Errors
+/// `unavailable` if the store cannot be used, or no file that is left can be read now.
+pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
+    let caller = super::caller();
+    let (mut done, mut failed) = (0, None);
+    for source in engine.pending_sources(&caller, PENDING_AT_A_TIME)? {
+        let wing = source.collection.as_deref().unwrap_or(mempalace::GLOBAL_WING);
+        let transcripts = Transcripts { wing, root: &source.root, is_dry: false, until: None };
+        let outcome = match save(engine, &transcripts, &source.path) {
+            // There is nothing more to read.
+            Ok(None) => leave(engine, source),
+            Err(_) if is_gone(&source.path) => leave(engine, source),
+            outcome => outcome.map(|_| ()),
+        };
+        match outcome {
+            Ok(()) => done += 1,
+            Err(error) => failed = failed.or(Some(error)),
+        }
     }
-    let mark = before.as_ref().map(|known| Mark { bytes: known.bytes_read, hash: known.hash });
-    let Some(reading) = conversation::read(Path::new(path), mark, BYTES_AT_A_TIME).map_err(unreadable)? else {
-        return Ok(None);
-    };
-    let Reading { transcript, is_from_start } = reading;
-    let is_new = mark.is_none_or(|mark| mark != transcript.mark);
-    // Of a file that grows, what was read before counts; one that is read anew begins anew.
-    let counted = before.as_ref().filter(|_| !is_from_start).map_or(0, |known| known.parts);
-    let parts = parts(path, counted, &transcript.conversations);
-    let is_late = transcripts.until.is_some_and(|until| until <= Instant::now());
-    let stamp = if transcript.has_more { NEVER } else { settled(transcript.stamp, engine.now()) };
-    let file = SourceFile {
-        collection: Some(transcripts.wing.to_owned()),
-        path: path.to_owned(),
-        root: transcripts.root.to_owned(),
-        format: transcript.format.name().to_owned(),
-        stamp,
-        bytes_read: transcript.mark.bytes,
-        hash: transcript.mark.hash,
-        parts: counted + parts.len() as u64,
-        // Until it is read to its end: whatever ends this process, another goes on with it.
-        is_pending: transcript.has_more,
-        // What was said stays said, even if a program rewrites its transcript.
-        is_whole: false,
-    };
-    told.was_read |= is_new;
-    told.broken += transcript.broken;
-    told.is_pending = transcript.has_more;
-    let read = ReadSource { file, before, moved_from: None, parts };
-    let filed = if transcripts.is_dry {
-        engine.preview_source(caller, &id_of, &read)?
-    } else {
-        engine.file_source(caller, &id_of, read)?
-    };
-    told.filed.added += filed.added;
-    told.filed.kept += filed.kept;
-    Ok(Some(transcript.has_more && !is_late))
+    // What could not be read is tried again when there is nothing else to do.
+    failed.filter(|_| done == 0).map_or(Ok(done), Err)
+}
+
+/// Notes that nobody need come back to a file.
+fn leave(engine: &Engine, source: SourceFile) -> loci_core::Result<()> {
+    let file = SourceFile { is_pending: false, ..source.clone() };
+    let left = ReadSource { file, before: Some(source), moved_from: None, parts: Vec::new(), has_more: false };
+    engine.file_source(&super::caller(), &id_of, left).map(|_| ())
+}
+
+/// Reads the transcripts of a wing.
+struct Reader<'a> {
+    engine: &'a Engine,
+    caller: Caller,
+    collection: Option<String>,
+    /// Transcripts that are gone, once somebody asked for them.
+    gone: Option<Vec<SourceFile>>,
+}
+
+/// What was read of a transcript in one step.
+struct Read {
+    /// What is known of it with that.
+    file: SourceFile,
+    before: Option<SourceFile>,
+    moved_from: Option<String>,
+    conversations: Vec<Conversation>,
+    /// How many parts are before these.
+    counted: u64,
+    /// What was none of the form.
+    broken: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn new(engine: &'a Engine, wing: &str) -> Self {
+        Reader { engine, caller: super::caller(), collection: mempalace::collection(wing), gone: None }
+    }
+
+    /// Files what is new in one transcript, and says how many of its bytes are done.
+    fn file(
+        &mut self,
+        transcripts: &Transcripts<'_>,
+        path: &str,
+        reached: &dyn Fn(u64),
+    ) -> loci_core::Result<Option<Told>> {
+        let known = || self.engine.source_file(&self.caller, self.collection.as_deref(), path);
+        let (mut before, mut told, mut attempts) = (known()?, Told::default(), 0);
+        loop {
+            let begun = before.as_ref().map_or(0, |known| known.bytes_read);
+            match self.step(transcripts, path, before, &mut told) {
+                Ok(None) => return Ok(None),
+                Ok(Some(file)) => {
+                    reached(file.bytes_read);
+                    told.is_pending = file.is_pending;
+                    // What is too much at once is left as well.
+                    let is_late = |until| until <= Instant::now() || file.bytes_read == begun;
+                    if !file.is_pending || transcripts.until.is_some_and(is_late) {
+                        told.filed.kept = file.parts.saturating_sub(told.filed.added);
+                        return Ok(Some(told));
+                    }
+                    (before, attempts) = (Some(file), 0);
+                }
+                // Another process has read on meanwhile: go on from there.
+                Err(error) if error.code == ErrorCode::Conflict && attempts < ATTEMPTS_MAX => {
+                    attempts += 1;
+                    self.gone = None;
+                    before = self.engine.source_file(&self.caller, self.collection.as_deref(), path)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Reads and files one part; what is known of the file then. None if it is no transcript.
+    fn step(
+        &mut self,
+        transcripts: &Transcripts<'_>,
+        path: &str,
+        before: Option<SourceFile>,
+        told: &mut Told,
+    ) -> loci_core::Result<Option<SourceFile>> {
+        let unreadable = |error: io::Error| loci_core::Error::unavailable(format!("{path} cannot be read: {error}"));
+        if let Some(known) = &before {
+            if known.format == FORMAT {
+                return Ok(None);
+            }
+            if !known.is_pending && project::stamp(Path::new(path)).map_err(unreadable)? == known.stamp {
+                return Ok(before);
+            }
+        }
+        let moved = if before.is_none() { self.moved(path)? } else { None };
+        let known = before.as_ref().or(moved.as_ref());
+        let mark = known.map(|known| Mark { bytes: known.bytes_read, hash: known.hash });
+        let bytes = if transcripts.until.is_some() { BYTES_IN_HASTE } else { BYTES_AT_A_TIME };
+        let Some(reading) = conversation::read(Path::new(path), mark, bytes).map_err(unreadable)? else {
+            return Ok(None);
+        };
+        let Reading { mut transcript, is_from_start } = reading;
+        // Of a file that grows, what was read before counts; one that is read anew begins anew.
+        let mut counted = known.filter(|_| !is_from_start).map_or(0, |known| known.parts);
+        if transcripts.until.is_some() && bytes_said(&transcript.conversations) > BYTES_SAID_IN_HASTE {
+            counted = known.map_or(0, |known| known.parts);
+            let mark = mark.unwrap_or_else(Mark::start);
+            transcript = Transcript { conversations: Vec::new(), mark, has_more: true, broken: 0, ..transcript };
+        }
+        let Transcript { format, conversations, stamp, mark: now, has_more, broken } = transcript;
+        told.was_read |= before.is_none() || mark != Some(now);
+        told.is_moved |= moved.is_some();
+        let file = SourceFile {
+            collection: self.collection.clone(),
+            path: path.to_owned(),
+            root: transcripts.root.to_owned(),
+            format: format.name().to_owned(),
+            stamp: if has_more { NEVER } else { settled(stamp, self.engine.now()) },
+            bytes_read: now.bytes,
+            hash: now.hash,
+            parts: counted,
+            // Until it is read to its end: whatever ends this process, another goes on with it.
+            is_pending: has_more,
+            // What was said stays said, even if a program rewrites its transcript.
+            is_whole: false,
+        };
+        let moved_from = moved.map(|file| file.path);
+        let read = Read { file, before, moved_from, conversations, counted, broken };
+        self.file_read(read, transcripts.is_dry, told).map(Some)
+    }
+
+    /// Files what was read, some conversations at a time; what is known of the file then.
+    fn file_read(&self, read: Read, is_dry: bool, told: &mut Told) -> loci_core::Result<SourceFile> {
+        let Read { mut file, before, moved_from, conversations, counted, mut broken } = read;
+        let mut waiting: Vec<SourcePart> = Vec::new();
+        let put = |file: &SourceFile, parts, has_more| {
+            let (before, moved_from) = (before.clone(), moved_from.clone());
+            let read = ReadSource { file: file.clone(), before, moved_from, parts, has_more };
+            let filed = if is_dry {
+                self.engine.preview_source(&self.caller, &id_of, &read)?
+            } else {
+                self.engine.file_source(&self.caller, &id_of, read)?
+            };
+            Ok::<u64, loci_core::Error>(filed.added)
+        };
+        for conversation in conversations {
+            let made = parts_of(&file, counted, conversation);
+            let bytes: usize = waiting.iter().map(|part| part.content.len()).sum();
+            // The same conversation once more is matched with what is filed of it.
+            let is_known =
+                made.parts.first().is_some_and(|first| waiting.iter().any(|part| part.thread == first.thread));
+            if is_known || waiting.len() >= TOGETHER_PARTS || bytes >= TOGETHER_BYTES {
+                told.filed.added += put(&file, mem::take(&mut waiting), true)?;
+            }
+            (file.parts, broken) = (file.parts + made.parts.len() as u64, broken + made.broken);
+            waiting.extend(made.parts);
+        }
+        told.filed.added += put(&file, waiting, false)?;
+        told.broken += broken;
+        Ok(file)
+    }
+
+    /// What is known of a transcript that is gone, and which the file was or still begins with.
+    fn moved(&mut self, path: &str) -> loci_core::Result<Option<SourceFile>> {
+        if self.gone.is_none() {
+            let known = self.engine.source_files(&self.caller, self.collection.as_deref())?;
+            let is_lost = |file: &SourceFile| !file.is_whole && file.bytes_read > 0 && is_gone(&file.path);
+            self.gone = Some(known.into_iter().filter(is_lost).collect());
+        }
+        let Some(gone) = &mut self.gone else { return Ok(None) };
+        let goes_on = |file: &SourceFile| {
+            let mark = Mark { bytes: file.bytes_read, hash: file.hash };
+            let format = Format::from_name(&file.format);
+            format.is_some_and(|format| conversation::goes_on(Path::new(path), format, mark).unwrap_or(false))
+        };
+        Ok(gone.iter().position(goes_on).map(|place| gone.swap_remove(place)))
+    }
 }
 
 /// A stamp that no file has.
 const NEVER: FileStamp = FileStamp { bytes: 0, modified_nanoseconds: i64::MIN };
 
+/// The bytes of all that was said.
+fn bytes_said(conversations: &[Conversation]) -> usize {
+    conversations.iter().flat_map(|conversation| &conversation.messages).map(|said| said.text.len()).sum()
+}
+
+/// What was made of a conversation.
+struct Made {
+    parts: Vec<SourcePart>,
+    /// Pieces of messages that hold what no drawer may.
+    broken: u64,
+}
+
 /// A drawer for each message, and for each piece of one that is too long for a drawer.
-fn parts(path: &str, counted: u64, conversations: &[Conversation]) -> Vec<SourcePart> {
-    let mut parts = Vec::new();
-    for conversation in conversations {
-        let thread = if conversation.id.is_empty() { path.to_owned() } else { format!("{path}#{}", conversation.id) };
-        let mut position = if conversation.id.is_empty() { counted } else { 0 };
-        for said in &conversation.messages {
-            for content in pieces(&said.text) {
-                let speaker = said.speaker.clone();
-                parts.push(SourcePart {
-                    thread: thread.clone(),
-                    position,
-                    content: content.to_owned(),
-                    section: ROOM.to_owned(),
-                    kind: kind(content),
-                    title: is_title(&speaker).then(|| speaker.clone()),
-                    attributes: BTreeMap::from([(SPEAKER.to_owned(), speaker)]),
-                    created_at: said.at,
-                });
-                position += 1;
+fn parts_of(file: &SourceFile, counted: u64, conversation: Conversation) -> Made {
+    let Conversation { id, title, folder: _, messages } = conversation;
+    let SourceFile { path, format, .. } = file;
+    let thread = match id.chars().next() {
+        None => path.clone(),
+        // It has no name that a later export has, too.
+        Some('#') => format!("{path}{id}"),
+        Some(_) => format!("{format}:{id}"),
+    };
+    let first = if id.is_empty() { counted } else { 0 };
+    let mut made = Made { parts: Vec::new(), broken: 0 };
+    for Said { speaker, at, text } in messages {
+        let known = [(SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
+        let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let known = known.filter(|(name, value)| check::reference(name, value).is_ok());
+        let attributes: BTreeMap<String, String> =
+            known.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        for content in pieces(&text) {
+            if content.contains('\0') {
+                made.broken += 1;
+                continue;
             }
+            made.parts.push(SourcePart {
+                thread: thread.clone(),
+                position: first + made.parts.len() as u64,
+                content: content.to_owned(),
+                section: ROOM.to_owned(),
+                kind: kind(content),
+                title: is_title(&speaker).then(|| speaker.clone()),
+                attributes: attributes.clone(),
+                created_at: at,
+            });
         }
     }
-    parts
+    made
 }
 
 /// Whether the name of a speaker says something that is worth finding.
@@ -220,7 +398,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
         rest = after;
         (!piece.is_empty()).then_some(piece)
     });
-    pieces.filter(|piece| !piece.trim().is_empty() && !piece.contains('\0'))
+    pieces.filter(|piece| !piece.trim().is_empty())
 }
 
 /// What a message is, where the local rules find that it is something worth a name.
@@ -228,5 +406,98 @@ fn kind(text: &str) -> String {
     match kind_of(text) {
         "question" | "task" | "other" => "drawer".to_owned(),
         kind => kind.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use loci_core::ContentHash;
+    use loci_engine::SearchMode;
+    use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+
+    use super::*;
+
+    fn engine() -> Engine {
+        let clock = Arc::new(FixedClock::default());
+        Engine::new(Arc::new(NaiveStore::new()), Arc::new(HashingEmbedder::new(8)), clock, SearchMode::Words)
+    }
+
+    fn event(text: &str) -> String {
+        format!("{{\"type\":\"user\",\"message\":{{\"content\":\"{text}\"}},\"sessionId\":\"s\"}}\n")
+    }
+
+    fn pending(engine: &Engine) -> Vec<String> {
+        let pending = engine.pending_sources(&super::super::caller(), 10).unwrap();
+        pending.into_iter().map(|source| source.path).collect()
+    }
+
+    /// Somebody waits, and comes to no end: the rest is read in the background.
+    #[test]
+    fn what_is_left_is_read_on_while_it_is_there() {
+        let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+        let root = folder.path().to_str().unwrap();
+        let path = |name: &str| format!("{root}/{name}");
+        let large = event(&"word ".repeat(BYTES_SAID_IN_HASTE / 4));
+        let far = Instant::now() + std::time::Duration::from_hours(1);
+        for name in ["gone", "kept", "plain", "read"] {
+            fs::write(path(name), event("first") + &large + &event("last")).unwrap();
+            let transcripts = Transcripts { wing: "global", root, is_dry: false, until: Some(far) };
+            let told = file(&engine, &transcripts, &path(name)).unwrap().unwrap();
+            assert_eq!((told.filed.added, told.is_pending), (1, true), "{name}: the line before");
+            let again = file(&engine, &transcripts, &path(name)).unwrap().unwrap();
+            assert_eq!((again.filed.added, again.filed.kept, again.is_pending), (0, 1, true));
+        }
+        fs::remove_file(path("gone")).unwrap();
+        fs::write(path("plain"), "no transcript").unwrap();
+        // Too large to be read, which may change.
+        let turns = "User: one\nAssistant: two\n".repeat(500_000);
+        fs::write(path("kept"), turns).unwrap();
+        assert_eq!(read_on(&engine), Ok(3));
+        assert_eq!(pending(&engine), [path("kept")]);
+        assert_eq!(read_on(&engine).unwrap_err().code, ErrorCode::Unavailable);
+        assert_eq!(pending(&engine), [path("kept")]);
+        fs::write(path("kept"), event("other")).unwrap();
+        assert_eq!((read_on(&engine), read_on(&engine)), (Ok(1), Ok(0)));
+        let known = engine.source_file(&super::super::caller(), None, &path("read")).unwrap().unwrap();
+        assert_eq!((known.parts, known.is_pending), (3, false));
+    }
+
+    #[test]
+    fn a_conversation_is_a_thread_with_its_title() {
+        let file = SourceFile {
+            collection: None,
+            path: "/t/a.json".to_owned(),
+            root: "/t".to_owned(),
+            format: Format::ClaudeAi.name().to_owned(),
+            stamp: NEVER,
+            bytes_read: 0,
+            hash: ContentHash([0; 32]),
+            parts: 0,
+            is_pending: false,
+            is_whole: false,
+        };
+        let long = "a".repeat(limits::CONTENT_BYTES_MAX);
+        for (id, thread, first) in [("", "/t/a.json", 7), ("#2", "/t/a.json#2", 0), ("uuid", "claude-ai:uuid", 0)] {
+            let texts = ["one".to_owned(), " ".to_owned(), "a\0b".to_owned(), format!("{long}two\n")];
+            let said = |text: &String| Said { speaker: "ann".to_owned(), at: None, text: text.clone() };
+            let conversation = Conversation {
+                id: id.to_owned(),
+                title: Some("Knots".to_owned()),
+                folder: None,
+                messages: texts.iter().map(said).collect(),
+            };
+            let Made { parts, broken } = parts_of(&file, 7, conversation);
+            let found: Vec<(&str, u64)> = parts.iter().map(|part| (part.content.as_str(), part.position)).collect();
+            assert_eq!(found, [("one", first), (long.as_str(), first + 1), ("two\n", first + 2)]);
+            assert_eq!(broken, 1);
+            for SourcePart { thread: of, title, attributes, .. } in parts {
+                let known = [(CONVERSATION, "Knots"), (SPEAKER, "ann")];
+                let known = known.map(|(name, value)| (name.to_owned(), value.to_owned()));
+                assert_eq!((of.as_str(), title.as_deref(), attributes), (thread, Some("ann"), BTreeMap::from(known)));
+            }
+        }
     }
 }

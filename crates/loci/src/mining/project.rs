@@ -1,13 +1,14 @@
 //! The files of a project as drawers.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use loci_core::{Caller, ContentHash, FileStamp, SourceFile};
-use loci_engine::{Engine, ReadSource, SourcePart, check};
-use loci_mine::project::{self, Plan, TextFile};
+use loci_core::{Caller, ContentHash, ErrorCode, FileStamp, SourceFile, Timestamp};
+use loci_dialects::mempalace;
+use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
+use loci_mine::project::{self, Plan, TextFile, Unread};
 
-use super::{Report, id_of, reason, settled};
+use super::{ATTEMPTS_MAX, Report, id_of, is_gone, reason, settled};
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 
@@ -17,6 +18,8 @@ pub const FORMAT: &str = "project";
 const LINES: &str = "lines";
 /// The kind of a drawer of a project.
 const DRAWER: &str = "drawer";
+/// Why a file is passed over whose messages are filed in the wing already.
+const TRANSCRIPT: &str = "transcript";
 /// Parts and bytes that are filed together, at most: other writers wait that long.
 const TOGETHER_PARTS: usize = 256;
 const TOGETHER_BYTES: usize = 1 << 20;
@@ -38,10 +41,21 @@ struct Work<'a> {
     engine: &'a Engine,
     caller: Caller,
     mining: &'a Mining<'a>,
+    collection: Option<String>,
     /// Files that are not there any more, by what was in them.
     gone: HashMap<ContentHash, Vec<SourceFile>>,
     waiting: Vec<ReadSource>,
     report: Report,
+}
+
+/// A file that is filed.
+struct Filing {
+    path: String,
+    /// Whether it says what it said.
+    is_same: bool,
+    is_moved: bool,
+    /// Whether it is counted already, as a file without text.
+    is_passed_over: bool,
 }
 
 /// Files a folder. Whatever was filed before it is interrupted stays, and is known the next time.
@@ -54,65 +68,106 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
     let walked = project::walk(root)
         .map_err(|error| Failure::new(Exit::Usage, format!("{} cannot be read: {error}", mining.root)))?;
     let caller = super::caller();
-    let known = engine.source_files(&caller, Some(&mining.plan.wing))?;
-    let mut known: BTreeMap<String, SourceFile> = known
-        .into_iter()
-        .filter(|file| file.format == FORMAT && Path::new(&file.path).starts_with(root))
-        .map(|file| (file.path.clone(), file))
-        .collect();
-    let mut report = Report { files: (walked.files.len() + walked.passed_over.len()) as u64, ..Report::default() };
+    let collection = mempalace::collection(&mining.plan.wing);
+    let known = engine.source_files(&caller, collection.as_deref())?.into_iter();
+    let (known, transcripts): (Vec<_>, Vec<_>) = known.partition(|file| file.format == FORMAT);
+    let transcripts: HashSet<String> = transcripts.into_iter().map(|file| file.path).collect();
+    let (own, others): (Vec<_>, Vec<_>) = known.into_iter().partition(|file| Path::new(&file.path).starts_with(root));
+    let mut known: BTreeMap<String, SourceFile> = own.into_iter().map(|file| (file.path.clone(), file)).collect();
+    let mut report = Report {
+        wings: BTreeSet::from([mining.plan.wing.clone()]),
+        is_ignored: walked.is_ignored,
+        files: (walked.files.len() + walked.passed_over.len()) as u64,
+        ..Report::default()
+    };
     walked.passed_over.iter().for_each(|(_, why)| report.pass_over(reason(*why)));
     let there: Vec<(String, FileStamp)> =
         walked.files.into_iter().filter_map(|(path, stamp)| Some((path.to_str()?.to_owned(), stamp))).collect();
     let files: Vec<_> = there.into_iter().map(|(path, stamp)| (known.remove(&path), path, stamp)).collect();
-    // What is left is not there any more, or is ignored by now.
-    let mut gone: HashMap<ContentHash, Vec<SourceFile>> = HashMap::new();
-    for file in known.into_values() {
-        gone.entry(file.hash).or_default().push(file);
+    // What is left is gone, or ignored by now, or what cannot be read, of which nothing is known.
+    let (gone, left): (Vec<_>, Vec<_>) = known.into_values().partition(|file| is_gone(&file.path));
+    let is_passed_over = |path: &Path| walked.passed_over.iter().any(|(passed, _)| path.starts_with(passed));
+    report.ignored = left.iter().filter(|file| !is_passed_over(Path::new(&file.path))).count() as u64;
+    // The whole folder may have stood elsewhere.
+    let mut are_gone: HashMap<String, bool> = HashMap::new();
+    let others = others.into_iter().filter(|file| {
+        *are_gone.entry(file.root.clone()).or_insert_with(|| is_gone(&file.root)) && is_gone(&file.path)
+    });
+    let mut by_hash: HashMap<ContentHash, Vec<SourceFile>> = HashMap::new();
+    for file in others.chain(gone) {
+        by_hash.entry(file.hash).or_default().push(file);
     }
-    let mut work = Work { engine, caller, mining, gone, waiting: Vec::new(), report };
+    let mut work = Work { engine, caller, mining, collection, gone: by_hash, waiting: Vec::new(), report };
     progress.begin(files.len() as u64);
     for (before, path, stamp) in files {
-        work.look(before, path, stamp)?;
+        if transcripts.contains(&path) {
+            work.report.pass_over(TRANSCRIPT);
+        } else {
+            work.look(before, path, stamp)?;
+        }
         progress.advance(1);
     }
     work.file()?;
-    work.report.gone = work.gone.values().map(Vec::len).sum::<usize>() as u64;
+    let left = work.gone.values().flatten();
+    work.report.gone = left.filter(|file| Path::new(&file.path).starts_with(root)).count() as u64;
     Ok(work.report)
 }
 
 impl Work<'_> {
     fn look(&mut self, before: Option<SourceFile>, path: String, stamp: FileStamp) -> Result<(), Failure> {
-        let is_known = |file: &SourceFile| file.stamp == stamp && !file.is_pending;
-        if !self.mining.rereads && before.as_ref().is_some_and(is_known) {
+        let is_known = |file: &&SourceFile| file.stamp == stamp && !file.is_pending;
+        if let Some(known) = before.as_ref().filter(is_known)
+            && !self.mining.rereads
+        {
             self.report.unchanged += 1;
+            self.report.drawers.kept += known.parts;
             return Ok(());
         }
-        let file = match project::read(Path::new(&path)) {
-            Ok(Ok(file)) => file,
-            // Whatever was filed of it stays, since it may be text again: `sync` is what removes.
-            Ok(Err(why)) => {
-                self.report.pass_over(reason(why));
-                return Ok(());
-            }
-            Err(error) => {
-                self.report.failed.push((path, format!("cannot be read: {error}")));
-                return Ok(());
-            }
-        };
-        let moved_from = before.is_none().then(|| self.gone.get_mut(&file.hash)?.pop()).flatten();
-        let is_same = before.as_ref().is_some_and(|before| before.hash == file.hash);
-        if is_same && !self.mining.rereads {
-            self.report.unchanged += 1;
-        } else {
-            self.report.read += 1;
-            self.report.moved += u64::from(moved_from.is_some());
-        }
-        self.waiting.push(self.read(before, moved_from, path, &file));
+        let read = self.read(before, path);
+        self.waiting.extend(read);
         if self.is_full() { self.file() } else { Ok(()) }
     }
 
-    fn read(
+    /// What is to be filed of a file; none if that is nothing, as the report says.
+    fn read(&mut self, before: Option<SourceFile>, path: String) -> Option<ReadSource> {
+        match project::read(Path::new(&path)) {
+            Ok(Ok(file)) => {
+                let is_same = |known: &&SourceFile| known.hash == file.hash && !known.is_pending;
+                if let Some(known) = before.as_ref().filter(is_same)
+                    && !self.mining.rereads
+                {
+                    self.keep(known, file.stamp);
+                    return None;
+                }
+                let moved_from = before.is_none().then(|| self.gone.get_mut(&file.hash)?.pop()).flatten();
+                Some(self.parts(before, moved_from, path, &file))
+            }
+            Ok(Err(why)) => {
+                self.report.pass_over(reason(why));
+                let may_be_text = matches!(why, Unread::NotAFile | Unread::Unreadable);
+                before.filter(|_| !may_be_text).and_then(|known| emptied(known, self.engine.now()))
+            }
+            Err(error) => {
+                self.report.fail(path, format!("cannot be read: {error}"));
+                None
+            }
+        }
+    }
+
+    /// A file that says what it said: its drawers are as people left them.
+    fn keep(&mut self, known: &SourceFile, stamp: FileStamp) {
+        self.report.unchanged += 1;
+        self.report.drawers.kept += known.parts;
+        if !self.mining.is_dry {
+            let file = SourceFile { stamp: settled(stamp, self.engine.now()), ..known.clone() };
+            if let Err(error) = self.engine.note_source(&self.caller, known, file) {
+                // It is read once more the next time.
+                tracing::warn!(%error, "what is known of a file could not be noted");
+            }
+        }
+    }
+
+    fn parts(
         &self,
         before: Option<SourceFile>,
         moved_from: Option<SourceFile>,
@@ -124,7 +179,6 @@ impl Work<'_> {
         let sections = project::sections(Path::new(&path), &file.text);
         let parts: Vec<SourcePart> = (0..)
             .zip(sections)
-            .filter(|(_, section)| !file.text[section.bytes.clone()].trim().is_empty())
             .map(|(position, part)| SourcePart {
                 thread: path.clone(),
                 position,
@@ -137,7 +191,7 @@ impl Work<'_> {
             })
             .collect();
         let known = SourceFile {
-            collection: Some(plan.wing.clone()),
+            collection: self.collection.clone(),
             path,
             root: (*root).to_owned(),
             format: FORMAT.to_owned(),
@@ -148,7 +202,8 @@ impl Work<'_> {
             is_pending: false,
             is_whole: true,
         };
-        ReadSource { file: known, before, moved_from: moved_from.map(|file| file.path), parts }
+        let moved_from = moved_from.map(|file| file.path);
+        ReadSource { file: known, before, moved_from, parts, has_more: false }
     }
 
     fn is_full(&self) -> bool {
@@ -157,23 +212,65 @@ impl Work<'_> {
         parts >= TOGETHER_PARTS || contents.map(|part| part.content.len()).sum::<usize>() >= TOGETHER_BYTES
     }
 
-    /// Files what waits.
+    /// Files what waits. What another process has read meanwhile is looked at again.
     fn file(&mut self) -> Result<(), Failure> {
-        let waiting = std::mem::take(&mut self.waiting);
-        if self.mining.is_dry {
-            for read in &waiting {
-                self.report.add(self.engine.preview_source(&self.caller, &id_of, read)?);
+        for attempt in 1.. {
+            let waiting = std::mem::take(&mut self.waiting);
+            let filings: Vec<Filing> = waiting.iter().map(Filing::of).collect();
+            for (filing, outcome) in filings.into_iter().zip(self.outcomes(waiting)?) {
+                match outcome {
+                    Ok(filed) => self.count(&filing, filed),
+                    Err(error) if error.code == ErrorCode::Conflict && attempt < ATTEMPTS_MAX => {
+                        let known = self.engine.source_file(&self.caller, self.collection.as_deref(), &filing.path)?;
+                        if known.as_ref().is_some_and(|known| known.format != FORMAT) {
+                            self.report.pass_over(TRANSCRIPT);
+                        } else {
+                            let read = self.read(known, filing.path);
+                            self.waiting.extend(read);
+                        }
+                    }
+                    Err(error) => self.report.fail(filing.path, error.message),
+                }
             }
-            return Ok(());
-        }
-        let paths: Vec<String> = waiting.iter().map(|read| read.file.path.clone()).collect();
-        let outcomes = self.engine.file_sources(&self.caller, &id_of, waiting)?;
-        for (path, outcome) in paths.into_iter().zip(outcomes) {
-            match outcome {
-                Ok(filed) => self.report.add(filed),
-                Err(error) => self.report.failed.push((path, error.message)),
+            if self.waiting.is_empty() {
+                break;
             }
         }
         Ok(())
     }
+
+    fn outcomes(&self, reads: Vec<ReadSource>) -> loci_core::Result<Vec<loci_core::Result<SourceFiled>>> {
+        if self.mining.is_dry {
+            return Ok(reads.iter().map(|read| self.engine.preview_source(&self.caller, &id_of, read)).collect());
+        }
+        self.engine.file_sources(&self.caller, &id_of, reads)
+    }
+
+    fn count(&mut self, filing: &Filing, filed: SourceFiled) {
+        if filing.is_passed_over {
+            return self.report.add(filed);
+        }
+        let is_unchanged = filing.is_same && filed.added + filed.removed == 0 && !self.mining.rereads;
+        *(if is_unchanged { &mut self.report.unchanged } else { &mut self.report.read }) += 1;
+        self.report.moved += u64::from(filing.is_moved);
+        self.report.add(filed);
+    }
+}
+
+impl Filing {
+    fn of(read: &ReadSource) -> Self {
+        Filing {
+            path: read.file.path.clone(),
+            is_same: read.before.as_ref().is_some_and(|before| before.hash == read.file.hash),
+            is_moved: read.moved_from.is_some(),
+            is_passed_over: read.parts.is_empty(),
+        }
+    }
+}
+
+/// A file that was text and is none any more: nothing is left of what was filed of it.
+fn emptied(known: SourceFile, now: Timestamp) -> Option<ReadSource> {
+    let stamp = settled(project::stamp(Path::new(&known.path)).ok()?, now);
+    let file = SourceFile { stamp, bytes_read: 0, hash: ContentHash([0; 32]), parts: 0, ..known.clone() };
+    Some(ReadSource { file, before: Some(known), moved_from: None, parts: Vec::new(), has_more: false })
 }

@@ -178,39 +178,27 @@ impl<'a> Filing<'a> {
         let begins = begins(read);
         let mut filed = self.filed(read, &begins, attempt > 0)?;
         filed.sort_by_key(Before::position);
-        let mut unmatched: HashMap<(&str, &str), VecDeque<&Before>> = HashMap::new();
-        for before in &filed {
-            let begin = begins.get(before.thread.as_str()).copied().unwrap_or_default();
-            if before.position() >= begin {
-                unmatched.entry((&before.thread, &before.memory.content)).or_default().push_back(before);
-            }
-        }
+        let same = matched(read, &begins, &filed);
         let mut plan = Plan::default();
         let mut counts: HashMap<(&str, &str), u64> = HashMap::new();
-        let mut matched: HashSet<&MemoryId> = HashSet::new();
-        for part in &read.parts {
-            let SourcePart { thread, position, content, section, .. } = part;
-            let count = counts.entry((section, content)).or_default();
-            let number = if read.file.is_whole { *count } else { *position };
+        for (part, same) in read.parts.iter().zip(&same) {
+            let count = counts.entry((&part.section, &part.content)).or_default();
+            let number = if read.file.is_whole { *count } else { part.position };
             *count += 1;
-            let same = unmatched.get_mut(&(thread.as_str(), content.as_str())).and_then(|same| {
-                let fits = |before: &&Before| before.is_moved || before.memory.place.section == *section;
-                let index = same.iter().position(fits)?;
-                same.remove(index)
-            });
             match same {
-                Some(before) => {
-                    matched.insert(&before.memory.id);
-                    plan.edits.extend(before.moved(&read.file, Some(part)));
-                }
+                Some(before) => plan.edits.extend(before.moved(&read.file, Some(part))),
                 None => plan.new.push(self.memory(read, part, number.wrapping_add(attempt << u32::BITS))),
             }
         }
-        let rest = || filed.iter().filter(|before| !matched.contains(&before.memory.id));
+        let same: HashSet<&MemoryId> = same.into_iter().flatten().map(|before| &before.memory.id).collect();
+        let rest = || filed.iter().filter(|before| !same.contains(&before.memory.id));
         if read.file.is_whole {
             plan.edits.splice(0..0, rest().map(Before::removal));
         } else {
             plan.edits.extend(rest().filter_map(|before| before.moved(&read.file, None)));
+        }
+        if read.has_more {
+            return Ok(plan);
         }
         if read.before.as_ref() != Some(&read.file) {
             let (file, expect) = (Box::new(read.file.clone()), read.before.clone().map(Box::new));
@@ -248,7 +236,8 @@ impl<'a> Filing<'a> {
                 filed.extend(memories.into_iter().filter_map(|memory| {
                     let source = memory.attributes.get(SOURCE_FILE)?;
                     let is_moved = read.moved_from.as_ref() == Some(source);
-                    let is_meant = (is_moved || source == path) && self.caller.may_write(&memory);
+                    let is_meant =
+                        (is_moved || source == path || !read.file.is_whole) && self.caller.may_write(&memory);
                     is_meant.then(|| Before { memory, thread: (*thread).to_owned(), is_moved })
                 }));
             }
@@ -327,10 +316,15 @@ impl Before {
         memory.thread = Some(Thread { name: self.thread.clone(), position });
         if let Some(part) = part {
             memory.title.clone_from(&part.title);
-            memory.place.section.clone_from(&part.section);
             memory.attributes.extend(part.attributes.clone());
+            // What outlasts its file is where somebody has put it since.
+            if file.is_whole {
+                memory.place.section.clone_from(&part.section);
+            }
         }
-        memory.attributes.insert(SOURCE_FILE.to_owned(), file.path.clone());
+        if self.is_moved {
+            memory.attributes.insert(SOURCE_FILE.to_owned(), file.path.clone());
+        }
         if memory == self.memory {
             return None;
         }
@@ -343,6 +337,30 @@ impl Before {
     fn removal(&self) -> Change {
         Change::Delete { id: self.memory.id.clone(), revision: self.memory.revision }
     }
+}
+
+/// For each part the memory that is the same: of its thread and text; of a whole file, first in its section, then in
+/// whichever.
+fn matched<'b>(read: &ReadSource, begins: &BTreeMap<&str, u64>, filed: &'b [Before]) -> Vec<Option<&'b Before>> {
+    let mut unmatched: HashMap<(&str, &str), VecDeque<&Before>> = HashMap::new();
+    for before in filed {
+        let begin = begins.get(before.thread.as_str()).copied().unwrap_or_default();
+        if before.position() >= begin {
+            unmatched.entry((&before.thread, &before.memory.content)).or_default().push_back(before);
+        }
+    }
+    let mut matched = vec![None; read.parts.len()];
+    for any_section in [!read.file.is_whole, true] {
+        for (part, matched) in read.parts.iter().zip(&mut matched).filter(|(_, matched)| matched.is_none()) {
+            let same = unmatched.get_mut(&(part.thread.as_str(), part.content.as_str()));
+            *matched = same.and_then(|same| {
+                let fits = |before: &&Before| any_section || before.memory.place.section == part.section;
+                let index = same.iter().position(fits)?;
+                same.remove(index)
+            });
+        }
+    }
+    matched
 }
 
 /// The threads of the parts and, where more than these may have to change, the path as a thread, each with the

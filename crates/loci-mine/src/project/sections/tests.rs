@@ -102,6 +102,11 @@ fn what_is_too_large_is_split_where_it_hurts_least() {
     assert_eq!(sizes(&format!("fn a() {{{}", "é".repeat(8_000))), [4000, 4000, 8]);
     let lines = outline("a.txt", &format!("a\n{}", "é".repeat(8_000)));
     assert_eq!(lines, [(None, (1, 1)), (None, (2, 2)), (None, (2, 2))]);
+    // The end of a line stays with it, and white space with a neighbour.
+    let full = "é".repeat(SECTION_CHARACTERS_MAX);
+    assert_eq!(sizes(&format!("fn a() {{{}\r\n{full}\r\n", "é".repeat(3_992))), [4002, 4002]);
+    assert_eq!(outline("a.txt", &format!("{}{full}", "\n".repeat(5_000))), [(None, (1, 5_001))]);
+    assert_eq!(outline("a.txt", &format!("{full}\n{}x", " ".repeat(5_000))), [(None, (1, 2)), (None, (2, 2))]);
 }
 
 proptest! {
@@ -116,6 +121,8 @@ proptest! {
             1 => Just("```".to_owned()),
             1 => Just("---".to_owned()),
             1 => (1..12_000usize).prop_map(|count| "é".repeat(count)),
+            1 => (1..3usize).prop_map(|count| "é".repeat(count * SECTION_CHARACTERS_MAX)),
+            1 => (1..12_000usize).prop_map(|count| " ".repeat(count)),
         ], 0..200),
         end in prop::sample::select(vec!["\n", "\r\n"]),
         is_ended in any::<bool>(),
@@ -128,7 +135,8 @@ proptest! {
             prop_assert_eq!(section.bytes.start, place);
             place = section.bytes.end;
             let part = &text[section.bytes.clone()];
-            prop_assert!(!part.is_empty() && part.chars().count() <= SECTION_CHARACTERS_MAX);
+            prop_assert!(!part.trim().is_empty() || text.trim().is_empty(), "a blank section");
+            prop_assert!(part.trim().chars().count() <= SECTION_CHARACTERS_MAX);
             let breaks = part.matches('\n').count();
             let last = line + breaks - usize::from(part.ends_with('\n'));
             prop_assert_eq!(section.lines, (line, last));

@@ -1,8 +1,10 @@
-//! `loci bench palace`: many drawers through the tools, and mining a project.
+//! `loci bench palace`: many drawers through the tools, hooks, and mining a project.
 
+use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,12 +16,12 @@ use loci_mine::project::propose;
 use loci_store_sqlite::{Options, SqliteStore};
 use serde_json::{Map, Value, json};
 
-use super::client::Client;
+use super::client::{Client, without_settings};
 use super::corpus::{Random, sentence};
 use super::figure::{self, Figure};
 use super::speed::{engine, folder_in, milliseconds, searches};
 use crate::exit::{Exit, Failure};
-use crate::mining::{self, Report, project};
+use crate::mining::{self, Report, conversation, project};
 use crate::output::{Output, note};
 use crate::progress::Progress;
 use crate::wiring::SystemClock;
@@ -40,6 +42,12 @@ const ADDED_BLOCK: usize = 20;
 const FILES: usize = 2_000;
 /// Drawers of it that the model reads.
 const EMBEDDED: usize = 256;
+/// Bytes of a transcript that a hook meets for the first time, and of a tool's result between two messages.
+const TRANSCRIPT_BYTES: usize = 20_000_000;
+const TOOL_RESULT_BYTES: usize = 4_000;
+/// Hooks that are measured.
+const NEW_TRANSCRIPTS: usize = 5;
+const GROWN_TRANSCRIPTS: usize = 20;
 
 pub fn run(folder: Option<&Path>, drawers: usize, output: Output) -> Result<(), Failure> {
     let folder = folder_in(folder)?;
@@ -58,6 +66,8 @@ pub fn run(folder: Option<&Path>, drawers: usize, output: Output) -> Result<(), 
         figures.extend(adds(&engine, folder.path())?);
     }
     figures.extend(resident(&data, drawers).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?);
+    note("running hooks …");
+    figures.extend(hooks(folder.path(), &data)?);
     note("mining …");
     figures.extend(mines(folder.path())?);
     figure::print(&figures, output)
@@ -163,6 +173,100 @@ fn resident(data: &Path, drawers: usize) -> std::io::Result<Option<Figure>> {
         Figure::one(format!("resident memory, {drawers} drawers, no model"), bytes as f64 / 1e6, "MB", "150")
     };
     Ok(client.resident_bytes().map(figure))
+}
+
+/// What a host waits for at a hook: whole processes, over what was stored before.
+fn hooks(folder: &Path, data: &Path) -> Result<Vec<Figure>, Failure> {
+    let mut random = Random(11);
+    let mut new = Vec::with_capacity(NEW_TRANSCRIPTS);
+    let mut path = folder.to_owned();
+    for number in 0..NEW_TRANSCRIPTS {
+        path = folder.join(format!("session{number}.jsonl"));
+        let mut transcript = String::new();
+        while transcript.len() < TRANSCRIPT_BYTES {
+            say(&mut transcript, &mut random, folder)?;
+        }
+        fs::write(&path, transcript)?;
+        new.push(hook(data, &path, folder)?);
+    }
+    // What the last one left to the background is read, so that only what comes now is new.
+    mine_transcript(data, &path, folder)?;
+    let mut grown = Vec::with_capacity(GROWN_TRANSCRIPTS);
+    for _ in 0..GROWN_TRANSCRIPTS {
+        let mut said = String::new();
+        say(&mut said, &mut random, folder)?;
+        OpenOptions::new().append(true).open(&path)?.write_all(said.as_bytes())?;
+        grown.push(hook(data, &path, folder)?);
+    }
+    let left = mine_transcript(data, &path, folder)?;
+    if left != json!(0) {
+        return Err(Failure::new(
+            Exit::Failure,
+            format!("the hooks left {left} messages, which the bench did not expect"),
+        ));
+    }
+    let megabytes = TRANSCRIPT_BYTES / 1_000_000;
+    Ok(vec![
+        Figure::many(format!("hook of a large transcript ({megabytes} MB), new"), new, "ms", "300"),
+        Figure::many("hook of the same, grown by a message", grown, "ms", "300"),
+    ])
+}
+
+/// Adds a message, and what a tool answered to it, as Claude Code writes them.
+fn say(transcript: &mut String, random: &mut Random, folder: &Path) -> Result<(), Failure> {
+    let text: Vec<String> = (0..SENTENCES).map(|_| sentence(random)).collect();
+    let result = random.words(TOOL_RESULT_BYTES / 8);
+    for (kind, content) in [
+        ("assistant", json!({"type": "text", "text": text.join(" ")})),
+        ("user", json!({"type": "tool_result", "content": result})),
+    ] {
+        let line = json!({
+            "type": kind,
+            "sessionId": "bench",
+            "cwd": folder.to_string_lossy(),
+            "timestamp": "2026-01-01T00:00:00.000Z",
+            "message": {"role": kind, "content": [content]},
+        });
+        writeln!(transcript, "{line}").map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// The milliseconds of a hook, from the start of its process to its end.
+fn hook(data: &Path, transcript: &Path, folder: &Path) -> Result<f64, Failure> {
+    let mut command = without_settings(data)?;
+    command.args(["hook", "run", "--host", "claude-code", "--event", "stop"]).arg("--data").arg(data);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let input = json!({"cwd": folder.to_string_lossy(), "transcript_path": transcript.to_string_lossy()});
+    let begin = Instant::now();
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input.to_string().as_bytes())?;
+    }
+    let done = child.wait_with_output()?;
+    let taken = milliseconds(begin.elapsed());
+    succeed(&done)?;
+    Ok(taken)
+}
+
+/// Reads a transcript to its end; how many messages were new.
+fn mine_transcript(data: &Path, transcript: &Path, folder: &Path) -> Result<Value, Failure> {
+    let mut command = without_settings(data)?;
+    let wing = conversation::wing_of(transcript, folder);
+    command.args(["palace", "mine", "--mode", "convos", "--no-wait", "--json", "--wing", &wing]).arg(transcript);
+    let done = command.arg("--data").arg(data).output()?;
+    succeed(&done)?;
+    let report: Value = serde_json::from_slice(&done.stdout).map_err(std::io::Error::from)?;
+    Ok(report["drawers"]["added"].clone())
+}
+
+/// Fails as a process that was measured did.
+fn succeed(done: &std::process::Output) -> Result<(), Failure> {
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(Failure::new(Exit::Failure, format!("a process that is measured failed: {}", said.trim_end())))
 }
 
 /// A project filed, beside what the device and the model take for the same.

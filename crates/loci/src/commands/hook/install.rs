@@ -4,9 +4,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use clap::Parser;
 use serde_json::{Map, Value, json};
 
-use crate::cli::HookSettings;
+use super::rewriting;
+use super::shell::{self, quoted};
+use crate::cli::{Cli, Command, Hook, HookSettings};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::settings::Settings;
@@ -19,49 +22,73 @@ const TIMEOUT_SECONDS: u64 = 10;
 pub fn install(settings: &Settings, arguments: &HookSettings, output: Output) -> Result<(), Failure> {
     let host = &arguments.host;
     let program = program(settings)?;
-    edit(arguments, output, "installed", |hooks| {
-        remove(hooks, host);
-        for (event, name) in EVENTS {
-            let groups = hooks.entry(event).or_insert_with(|| json!([]));
-            let groups = groups.as_array_mut().ok_or_else(|| format!("`hooks.{event}` is no list"))?;
-            let command = format!("{program} {} {name}", marker(host));
-            groups.push(json!({"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_SECONDS}]}));
-        }
-        Ok(())
-    })
+    let has_changed = edit(arguments, output, "installed", |hooks| put(hooks, host, &program))?;
+    if has_changed && host == "codex" {
+        note("Codex runs new or changed hooks only after you have trusted them: review them with /hooks in Codex");
+    }
+    Ok(())
 }
 
 pub fn uninstall(arguments: &HookSettings, output: Output) -> Result<(), Failure> {
     edit(arguments, output, "not installed", |hooks| {
         remove(hooks, &arguments.host);
         Ok(())
-    })
+    })?;
+    Ok(())
 }
 
-/// What tells loci's commands from others.
-fn marker(host: &str) -> String {
-    format!("hook run --host {host} --event")
+/// Puts loci's command in the place of the one that is there for each event, else after all others.
+fn put(hooks: &mut Map<String, Value>, host: &str, program: &str) -> Result<(), String> {
+    for (event, name) in EVENTS {
+        let groups = hooks.entry(event).or_insert_with(|| json!([]));
+        let groups = groups.as_array_mut().ok_or_else(|| format!("`hooks.{event}` is no list"))?;
+        let mut command = Some(json!(format!("{program} {} {name}", marker(host).join(" "))));
+        replace(groups, host, &mut command);
+        if let Some(command) = command {
+            groups.push(json!({"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_SECONDS}]}));
+        }
+    }
+    Ok(())
 }
 
 /// Takes out every command of loci's for that host, and what is empty without it.
 fn remove(hooks: &mut Map<String, Value>, host: &str) {
-    let marker = format!(" {} ", marker(host));
-    let is_ours = |hook: &Value| {
-        hook["command"].as_str().is_some_and(|command| command.contains(&marker) && command.contains("loci"))
-    };
-    for (event, _) in EVENTS {
-        let Some(groups) = hooks.get_mut(event).and_then(Value::as_array_mut) else { continue };
-        let had_any = !groups.is_empty();
-        groups.retain_mut(|group| {
-            let Some(commands) = group["hooks"].as_array_mut() else { return true };
-            let before = commands.len();
-            commands.retain(|hook| !is_ours(hook));
-            commands.len() == before || !commands.is_empty()
+    hooks.retain(|_, groups| {
+        let Some(groups) = groups.as_array_mut().filter(|groups| !groups.is_empty()) else { return true };
+        replace(groups, host, &mut None);
+        !groups.is_empty()
+    });
+}
+
+/// Puts a command, which is taken, in the place of the first one of loci's for that host; takes out the others, and the
+/// groups that had nothing else.
+fn replace(groups: &mut Vec<Value>, host: &str, command: &mut Option<Value>) {
+    groups.retain_mut(|group| {
+        let has_more = group.as_object().is_some_and(|group| group.len() > 1);
+        let Some(commands) = group.get_mut("hooks").and_then(Value::as_array_mut) else { return true };
+        let before = commands.len();
+        commands.retain_mut(|hook| match hook.get_mut("command") {
+            Some(of_loci) if is_ours(of_loci, host) => command.take().map(|command| *of_loci = command).is_some(),
+            _ => true,
         });
-        if had_any && groups.is_empty() {
-            hooks.shift_remove(event);
-        }
-    }
+        has_more || commands.len() == before || !commands.is_empty()
+    });
+}
+
+/// Whether that is a command of loci's for that host: the program, options, [`marker`] and the event.
+fn is_ours(command: &Value, host: &str) -> bool {
+    let words = command.as_str().and_then(shell::words).unwrap_or_default();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let [program, arguments @ .., _] = words.as_slice() else { return false };
+    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    ["loci", "loci.exe"].contains(&name)
+        && arguments.ends_with(&marker(host))
+        && Cli::try_parse_from(&words).is_ok_and(|cli| matches!(cli.command, Command::Hook(Hook::Run { .. })))
+}
+
+/// What stands before the event in loci's commands.
+fn marker(host: &str) -> [&str; 5] {
+    ["hook", "run", "--host", host, "--event"]
 }
 
 /// This program, as a shell is to call it: with the folders that it was given, since a host may know no other way to
@@ -73,16 +100,6 @@ fn program(settings: &Settings) -> Result<String, Failure> {
         words.extend([format!("--{flag}"), quoted(&std::path::absolute(path).map_err(unknown)?.to_string_lossy())]);
     }
     Ok(words.join(" "))
-}
-
-/// A word for the shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |character: char| character.is_alphanumeric() || "/._-+:@,".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// Where the host keeps its hooks.
@@ -101,55 +118,90 @@ fn file_of(arguments: &HookSettings) -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::new(Exit::Usage, "there is no home folder; name the file with --file"))
 }
 
-/// Changes the hooks of a file of settings: everything else in it stays, and so does a copy of what it was. Nothing is
-/// written where nothing changes.
+/// Changes the hooks of a file of settings; whether that changed anything. Everything else in it stays, and so does a
+/// copy of what it was. Nothing is written where nothing changes, nor where something else would be lost.
 fn edit(
     arguments: &HookSettings,
     output: Output,
     state: &str,
     change: impl FnOnce(&mut Map<String, Value>) -> Result<(), String>,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let file = file_of(arguments)?;
     let shown = file.display();
     let failed =
         |doing: &str, error: io::Error| Failure::new(Exit::Failure, format!("{shown} cannot be {doing}: {error}"));
-    // A link stays one: what it leads to is written.
-    let real = if file.exists() { file.canonicalize().map_err(|error| failed("read", error))? } else { file.clone() };
+    let refused = |problem: String| {
+        Failure::new(Exit::Usage, format!("{shown} is not changed: {problem}; mend it, or name another with --file"))
+    };
+    let real = real(&file).map_err(|error| failed("read", error))?;
+    let real = real.ok_or_else(|| refused("it is a link to what is not there".to_owned()))?;
     let before = match fs::read_to_string(&real) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed("read", error)),
     };
-    let refused = |problem: String| {
-        Failure::new(Exit::Usage, format!("{shown} is not changed: {problem}; mend it, or name another with --file"))
-    };
     let text = before.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}");
     let old: Value = serde_json::from_str(text).map_err(|error| refused(format!("it is no JSON ({error})")))?;
-    let mut new = old.clone();
-    let whole = new.as_object_mut().ok_or_else(|| refused("it holds no JSON object".to_owned()))?;
-    let hooks = whole.entry("hooks").or_insert_with(|| json!({}));
-    let hooks = hooks.as_object_mut().ok_or_else(|| refused("`hooks` in it is no object".to_owned()))?;
-    change(hooks).map_err(refused)?;
-    if hooks.is_empty() {
-        whole.shift_remove("hooks");
-    }
-    let changes = new != old;
+    let new = changed(&old, change).map_err(refused)?;
+    let has_changed = new != old;
     let mut backup = None;
-    if changes {
+    if has_changed {
+        if let Some(loss) = rewriting::loss(text, &format!("{old:#}")) {
+            return Err(refused(loss));
+        }
         if before.is_some() {
+            writable(&real).map_err(|error| refused(format!("it cannot be written ({error})")))?;
             backup = Some(back_up(&real).map_err(|error| failed("backed up", error))?);
         }
         write(&real, &format!("{new:#}\n")).map_err(|error| failed("written", error))?;
     }
     let backup = backup.as_deref().map(Path::to_string_lossy);
-    let value = json!({"host": arguments.host, "file": file.to_string_lossy(), "changed": changes, "backup": backup});
+    let value =
+        json!({"host": arguments.host, "file": file.to_string_lossy(), "changed": has_changed, "backup": backup});
     output.either(&value, format_args!("{state}: {shown}\n"))?;
     match backup {
         Some(backup) => note(format_args!("what it was is kept in {backup}")),
-        None if !changes => note("nothing had to be changed"),
+        None if !has_changed => note("nothing had to be changed"),
         None => {}
     }
-    Ok(())
+    Ok(has_changed)
+}
+
+/// The settings with their hooks changed.
+fn changed(
+    settings: &Value,
+    change: impl FnOnce(&mut Map<String, Value>) -> Result<(), String>,
+) -> Result<Value, String> {
+    let mut settings = settings.clone();
+    let whole = settings.as_object_mut().ok_or("it holds no JSON object")?;
+    let was_empty = whole.get("hooks").and_then(Value::as_object).is_some_and(Map::is_empty);
+    let hooks = whole.entry("hooks").or_insert_with(|| json!({}));
+    let hooks = hooks.as_object_mut().ok_or("`hooks` in it is no object")?;
+    change(hooks)?;
+    if hooks.is_empty() && !was_empty {
+        whole.shift_remove("hooks");
+    }
+    Ok(settings)
+}
+
+/// The file that is to be written: of a link, what it leads to. None, where that is not there.
+fn real(file: &Path) -> io::Result<Option<PathBuf>> {
+    match file.canonicalize() {
+        Ok(real) => Ok(Some(real)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(fs::symlink_metadata(file).is_err().then(|| file.to_owned()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Fails where a file is not to be written: it could still be replaced.
+fn writable(file: &Path) -> io::Result<()> {
+    // Who may do everything may open it, too.
+    if fs::metadata(file)?.permissions().readonly() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    fs::OpenOptions::new().append(true).open(file).map(drop)
 }
 
 /// Copies a file beside itself, under a name that nothing has.
@@ -188,18 +240,18 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    const QUIET: Output = Output { json: true };
+
     fn arguments(file: &Path) -> HookSettings {
         HookSettings { host: "claude-code".to_owned(), file: Some(file.to_owned()) }
     }
 
-    fn put(file: &Path) -> Result<(), Failure> {
-        edit(&arguments(file), Output { json: true }, "installed", |hooks| {
-            remove(hooks, "claude-code");
-            hooks.entry("Stop").or_insert_with(|| json!([])).as_array_mut().ok_or("no list")?.push(
-                json!({"hooks": [{"type": "command", "command": "/bin/loci hook run --host claude-code --event stop"}]}),
-            );
-            Ok(())
-        })
+    fn install(file: &Path) -> Result<bool, Failure> {
+        edit(&arguments(file), QUIET, "installed", |hooks| put(hooks, "claude-code", "/bin/loci"))
+    }
+
+    fn read(file: &Path) -> Value {
+        serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
     }
 
     #[test]
@@ -209,49 +261,134 @@ mod tests {
         let of_others = json!({"hooks": [{"type": "command", "command": "say done"}]});
         let before = format!("{:#}", json!({"z": 1, "hooks": {"Stop": [of_others]}, "a": [true]}));
         fs::write(&file, &before).unwrap();
-        put(&file).unwrap();
+        assert!(install(&file).unwrap());
         let once = fs::read_to_string(&file).unwrap();
-        put(&file).unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), once, "twice is once");
-        let value: Value = serde_json::from_str(&once).unwrap();
+        assert!(!install(&file).unwrap(), "twice is once");
+        assert_eq!(fs::read_to_string(&file).unwrap(), once);
+        let value = read(&file);
         assert_eq!(value.as_object().unwrap().keys().collect::<Vec<_>>(), ["z", "hooks", "a"]);
         assert_eq!(value["hooks"]["Stop"].as_array().unwrap().len(), 2);
         assert_eq!(value["hooks"]["Stop"][0], of_others);
         assert_eq!(fs::read_to_string(folder.path().join("settings.json.loci-backup-1")).unwrap(), before);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing was changed, so nothing was kept");
-        uninstall(&arguments(&file), Output { json: true }).unwrap();
-        let after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-        assert_eq!(after, serde_json::from_str::<Value>(&before).unwrap());
+        uninstall(&arguments(&file), QUIET).unwrap();
+        assert_eq!(read(&file), serde_json::from_str::<Value>(&before).unwrap());
     }
 
     #[test]
-    fn what_cannot_be_understood_is_not_touched() {
-        for text in ["{\"hooks\": ", "[]", "{\"hooks\": 3}", "{\"hooks\": {\"Stop\": {}}}", "// a comment\n{}"] {
+    fn commands_of_loci_are_told_from_others() {
+        for (command, expected) in [
+            ("loci hook run --host claude-code --event stop", true),
+            ("'/a b/loci' --data '/x y' --config=c hook run --host claude-code --event stop", true),
+            ("\"$HOME/bin/loci\"  hook run --host claude-code --event pre-compact", true),
+            (r"'C:\Program Files\loci.exe' hook run --host claude-code --event session-start", true),
+            ("/bin/loci hook run --host codex --event stop", false),
+            ("/bin/loci hook run --host claude-code --event stop --json", false),
+            ("/bin/loci hook run --host claude-code --event stop; say done", false),
+            ("/bin/loci hook run --host claude-code --event stop && /bin/true", false),
+            ("/bin/loci hook run --host claude-code --event dinner", false),
+            ("/bin/loci --verbose hook run --host claude-code --event stop", false),
+            ("/bin/loci search hook run --host claude-code --event stop", false),
+            ("/loci/tee hook run --host claude-code --event stop", false),
+            ("/bin/lociferous hook run --host claude-code --event stop", false),
+            ("echo /bin/loci hook run --host claude-code --event stop", false),
+            ("", false),
+        ] {
+            assert_eq!(is_ours(&json!(command), "claude-code"), expected, "{command}");
+        }
+        assert!(!is_ours(&json!(["loci"]), "claude-code"));
+    }
+
+    #[test]
+    fn what_a_person_made_of_the_hooks_stays() {
+        let ours = |program: &str| format!("{program} hook run --host claude-code --event stop");
+        let others =
+            json!([3, "x", null, {"matcher": "a"}, {"hooks": {}}, {"hooks": []}, {"hooks": [1, {"command": 2}]}]);
+        let mut groups = others.as_array().unwrap().clone();
+        groups
+            .push(json!({"matcher": "b", "hooks": [{"command": ours("/old/loci"), "timeout": 3}, {"command": "say"}]}));
+        groups.push(json!({"hooks": [{"command": ours("loci")}]}));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.json");
+        let before = json!({"hooks": {"Stop": groups, "Notification": "?", "PreCompact": []}});
+        fs::write(&file, before.to_string()).unwrap();
+        install(&file).unwrap();
+        let stop = read(&file)["hooks"]["Stop"].as_array().unwrap().clone();
+        assert_eq!(stop[..7], *others.as_array().unwrap());
+        let kept = json!({"matcher": "b", "hooks": [{"command": ours("/bin/loci"), "timeout": 3}, {"command": "say"}]});
+        assert_eq!(stop[7..], [kept], "where it stood, and once");
+        uninstall(&arguments(&file), QUIET).unwrap();
+        let hooks = read(&file)["hooks"].clone();
+        assert_eq!(hooks["Stop"][7], json!({"matcher": "b", "hooks": [{"command": "say"}]}));
+        assert_eq!(hooks.as_object().unwrap().keys().collect::<Vec<_>>(), ["Stop", "Notification"]);
+    }
+
+    #[test]
+    fn without_hooks_of_loci_there_is_nothing_to_take_out() {
+        for text in ["{}", r#"{"hooks": {}}"#, r#"{"hooks": {"Stop": [], "X": [{"hooks": []}, 3]}, "n": 0.10}"#] {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("settings.json");
             fs::write(&file, text).unwrap();
-            let failure = put(&file).unwrap_err();
+            uninstall(&arguments(&file), QUIET).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_or_kept_is_not_touched() {
+        for text in [
+            "{\"hooks\": ",
+            "[]",
+            "{\"hooks\": 3}",
+            "{\"hooks\": {\"Stop\": {}}}",
+            "// a comment\n{}",
+            "{\"a\": 12345678901234567890123}",
+            "{\"a\": 1, \"a\": 1}",
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("settings.json");
+            fs::write(&file, text).unwrap();
+            let failure = install(&file).unwrap_err();
             assert_eq!(failure.exit, Exit::Usage, "{text}");
+            assert!(failure.message.contains("--file"), "{}", failure.message);
             assert_eq!(fs::read_to_string(&file).unwrap(), text);
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         }
     }
 
     #[test]
-    fn a_file_is_made_and_emptied_again() {
+    fn a_file_that_is_not_to_be_written_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("new").join("hooks.json");
-        put(&file).unwrap();
-        uninstall(&arguments(&file), Output { json: true }).unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
+        let file = folder.path().join("settings.json");
+        fs::write(&file, "{}").unwrap();
+        let mut permissions = fs::metadata(&file).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&file, permissions).unwrap();
+        assert_eq!(install(&file).unwrap_err().exit, Exit::Usage);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "{}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, target) = (folder.path().join("settings.json"), folder.path().join("real.json"));
+        std::os::unix::fs::symlink(&target, &file).unwrap();
+        assert_eq!(install(&file).unwrap_err().exit, Exit::Usage);
+        assert!(fs::symlink_metadata(&target).is_err());
+        fs::write(&target, "{}").unwrap();
+        install(&file).unwrap();
+        assert!(fs::symlink_metadata(&file).unwrap().is_symlink());
+        assert!(read(&target)["hooks"]["Stop"].is_array());
     }
 
     #[test]
-    fn words_for_the_shell() {
-        for (word, expected) in
-            [("/usr/bin/loci", "/usr/bin/loci"), ("/a b/loci", "'/a b/loci'"), ("it's", r"'it'\''s'"), ("", "''")]
-        {
-            assert_eq!(quoted(word), expected);
-        }
+    fn a_file_is_made_and_emptied_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("new").join("hooks.json");
+        install(&file).unwrap();
+        uninstall(&arguments(&file), QUIET).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
     }
 }
