@@ -494,6 +494,16 @@ class Conversations(AsyncTestCase):
             self.assertEqual(compressed.returncode, 0, compressed.stderr)
             self.assertTrue(compressed.stdout.startswith(b"checkout|"), compressed.stdout)
 
+    def test_a_session_stays_where_it_began(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            transcript = pathlib.Path(folder) / "session.jsonl"
+            append(transcript, event("user", "Where does this go?", 0))
+            command(data, "palace", "mine", str(transcript), "--mode", "convos", "--wing", "mine", "--no-wait")
+            append(transcript, event("assistant", "Where it began.", 1))
+            hook(data, "stop", transcript, cwd=folder)
+            command(data, "palace", "mine", str(transcript), "--mode", "convos", "--no-wait")
+            self.assertEqual([one["wing"] for one in drawers(data)], ["mine", "mine"])
+
     def test_a_host_that_says_nonsense_is_no_obstacle(self):
         with data_folder() as data, tempfile.TemporaryDirectory() as folder:
             binary = pathlib.Path(folder) / "binary.jsonl"

@@ -38,6 +38,12 @@ pub trait SourceStore: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn source_file(&self, space: &Space, collection: Option<&str>, path: &str) -> Result<Option<SourceFile>>;
 
+    /// What is known of the file in whichever collection, none first, then in the order of collections.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>>;
+
     /// All files of a collection, in the order of paths.
     ///
     /// # Errors

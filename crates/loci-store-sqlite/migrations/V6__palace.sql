@@ -189,4 +189,5 @@ CREATE TABLE source_file (
     PRIMARY KEY (space, collection, path)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX source_file_by_path ON source_file (space, path, collection);
 CREATE INDEX source_file_pending ON source_file (space, path, collection) WHERE is_pending;

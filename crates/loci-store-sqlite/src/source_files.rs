@@ -72,6 +72,15 @@ pub(crate) fn of_collection_sql() -> String {
     format!("SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) ORDER BY path")
 }
 
+pub(crate) fn at(connection: &Connection, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
+    query(connection, &at_sql(), [space.as_str(), path])
+}
+
+/// A number, which stands for no collection, comes before every text.
+pub(crate) fn at_sql() -> String {
+    format!("SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND path = ?2 ORDER BY source_file.collection")
+}
+
 pub(crate) fn pending(connection: &Connection, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
     query(connection, &pending_sql(), params![space.as_str(), bound(limit)])
 }

@@ -338,6 +338,10 @@ impl SourceStore for SqliteStore {
         self.readers.read(|connection| source_files::of_collection(connection, space, collection))
     }
 
+    fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
+        self.readers.read(|connection| source_files::at(connection, space, path))
+    }
+
     fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
         self.readers.read(|connection| source_files::pending(connection, space, limit))
     }

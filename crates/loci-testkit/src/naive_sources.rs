@@ -56,6 +56,13 @@ impl SourceStore for NaiveStore {
         Ok(state.source_files(space).filter(|file| file.collection.as_deref() == collection).cloned().collect())
     }
 
+    fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
+        let state = self.state();
+        let mut found: Vec<SourceFile> = state.source_files(space).filter(|file| file.path == path).cloned().collect();
+        found.sort_by(|left, right| left.collection.cmp(&right.collection));
+        Ok(found)
+    }
+
     fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
         let state = self.state();
         Ok(state.source_files(space).filter(|file| file.is_pending).take(limit).cloned().collect())

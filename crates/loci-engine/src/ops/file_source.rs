@@ -153,6 +153,14 @@ impl Engine {
         self.store.source_file(&caller.space, collection, path)
     }
 
+    /// What is known of a file in whichever collection it was read into, none first, then in their order.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn sources_at(&self, caller: &Caller, path: &str) -> Result<Vec<SourceFile>> {
+        self.store.sources_at(&caller.space, path)
+    }
+
     /// All files that were read into a collection, by path.
     ///
     /// # Errors

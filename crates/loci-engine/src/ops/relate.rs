@@ -45,7 +45,7 @@ pub enum Related {
 pub struct Facts {
     /// By their beginning, those that always held first; then as they were noted.
     pub facts: Vec<Fact>,
-    /// Whether there are more after these: at most [`FACTS_MAX`](loci_core::limits::FACTS_MAX) come at a time.
+    /// Whether there are more after these: at most [`FACTS_MAX`] come at a time.
     pub is_cut: bool,
 }
 
@@ -98,7 +98,7 @@ impl Engine {
 
     /// Ends every fact that says this, has begun by `ended`, and whose end is open, or lies after `ended` and after
     /// now, so that what is over stays as it was: today up to this moment, if none. Returns them as they are now, and the end that they got. Of more than
-    /// [`FACTS_MAX`](loci_core::limits::FACTS_MAX) it ends the first; calling again ends the next. Durable when it
+    /// [`FACTS_MAX`] it ends the first; calling again ends the next. Durable when it
     /// returns.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl Engine {
         })
     }
 
-    /// The facts about a thing but the first `offset`, at most [`FACTS_MAX`](loci_core::limits::FACTS_MAX); of any
+    /// The facts about a thing but the first `offset`, at most [`FACTS_MAX`]; of any
     /// time, if `as_of` is none. None are no error.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ impl Engine {
     }
 
     /// All facts, or those about one thing, in the order of time, but the first `offset`, at most
-    /// [`FACTS_MAX`](loci_core::limits::FACTS_MAX).
+    /// [`FACTS_MAX`].
     ///
     /// # Errors
     /// As for [`facts_about`](Engine::facts_about).
@@ -216,8 +216,8 @@ fn nothing_to_end(some_are_to_come: bool, some_are_over: bool) -> Error {
         );
     }
     if some_are_over {
-        let message = "every fact that says this ended by then (today, if not given), and an end moves to an earlier \
-            time alone; query the subject to see when";
+        let message = "every fact that says this is over, or ends by then (today, if not given): what is over stays as \
+            it was, and what is to end can only end earlier; query the subject to see when";
         return Error::not_found(message);
     }
     Error::not_found("no fact that says this is open; query the subject to see what is known of it")

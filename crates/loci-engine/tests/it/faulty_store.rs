@@ -156,6 +156,7 @@ impl SourceStore for FaultyStore {
     behind_the_hook! {
         source_file(space: &Space, collection: Option<&str>, path: &str) -> Option<SourceFile>;
         source_files(space: &Space, collection: Option<&str>) -> Vec<SourceFile>;
+        sources_at(space: &Space, path: &str) -> Vec<SourceFile>;
         pending_sources(space: &Space, limit: usize) -> Vec<SourceFile>;
     }
 }

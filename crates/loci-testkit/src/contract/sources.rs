@@ -203,6 +203,9 @@ pub(super) fn a_source_file_is_forgotten_by_its_collection_and_path(make: MakeSt
         add(&*store, &source_file(collection, path));
     }
     commit(&*store, Batch { space: space("other"), ..put_source_file(&source_file(Some("a"), "/a"), None) });
+    let at = |path: &str| store.sources_at(&space("main"), path).expect("the store can be read");
+    assert_eq!(at("/a"), [None, Some("a"), Some("b")].map(|collection| source_file(collection, "/a")));
+    assert_eq!((at("/A").len(), at("/").len()), (1, 0));
     for (collection, path) in
         [(Some("c"), "/a"), (None, "/A"), (Some("a"), "/a "), (Some("a"), "/a"), (Some("a"), "/a")]
     {

@@ -108,13 +108,16 @@ fn save(
     };
     let real = Path::new(named).canonicalize().map_err(unreadable)?;
     let path = mining::absolute(&real)?;
-    let wing = conversation::wing_of(&real, folder);
+    let wing = conversation::wing_of(engine, &real, folder)?;
     let root = real.parent().and_then(Path::to_str).unwrap_or_default();
     let transcripts = conversation::Transcripts { wing: &wing, root, is_dry: false, until: Some(until) };
     let Some(told) = conversation::save(engine, &transcripts, &path)? else {
         return Err(Failure::new(
             Exit::Failure,
-            format!("nothing is saved: {path} is no transcript that loci can read"),
+            format!(
+                "nothing is saved: {path} is no transcript that loci can read, or it was filed as a part of a project in the \
+                 wing {wing}"
+            ),
         ));
     };
     let caller = mining::caller();

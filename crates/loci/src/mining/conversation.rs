@@ -62,11 +62,19 @@ pub struct Told {
     pub is_pending: bool,
 }
 
-/// The wing of a transcript: that of the first folder that it names, which is where its work began; else of `folder`. So
-/// whoever files it files it there.
-pub fn wing_of(transcript: &Path, folder: &Path) -> String {
+/// The wing of a transcript: where it was filed before, else that of the first folder that it names, which is where
+/// its work began; else of `folder`. So whoever files it files it there.
+///
+/// # Errors
+/// `unavailable` if the store cannot be read.
+pub fn wing_of(engine: &Engine, transcript: &Path, folder: &Path) -> loci_core::Result<String> {
+    let known = engine.sources_at(&super::caller(), transcript.to_str().unwrap_or_default())?;
+    if let Some(known) = known.into_iter().find(|known| known.format != FORMAT) {
+        return Ok(known.collection.unwrap_or_else(|| mempalace::GLOBAL_WING.to_owned()));
+    }
     let named = conversation::folder(transcript).ok().flatten();
-    super::wing_of(named.as_deref().map(Path::new).filter(|named| named.is_absolute()).unwrap_or(folder))
+    let named = named.as_deref().map(Path::new).filter(|named| named.is_absolute());
+    Ok(super::wing_of(named.unwrap_or(folder)))
 }
 
 /// Files the transcripts of a folder, or of a file, in a wing, or each in its [own](wing_of).
@@ -94,7 +102,7 @@ pub fn mine(
     let mut readers: HashMap<String, Reader<'_>> = HashMap::new();
     let mut done = 0;
     for (path, stamp) in walked.files {
-        let wing = wing.map_or_else(|| wing_of(&path, folder), str::to_owned);
+        let wing = wing.map_or_else(|| wing_of(engine, &path, folder), |wing| Ok(wing.to_owned()))?;
         let transcripts = Transcripts { wing: &wing, root: folder.to_str().unwrap_or_default(), is_dry, until: None };
         let reader = readers.entry(wing.clone()).or_insert_with(|| Reader::new(engine, &wing));
         // A path that is no UTF-8 was passed over.
@@ -124,10 +132,10 @@ pub fn file(engine: &Engine, transcripts: &Transcripts<'_>, path: &str) -> loci_
     Reader::new(engine, transcripts.wing).file(transcripts, path, &|_| ())
 }
 
-/// Files what a hook is to save, as [`file`] does, and leaves word of it for whoever asks what was saved last.
+/// Files what a hook is to save, as [`file()`] does, and leaves word of it for whoever asks what was saved last.
 ///
 /// # Errors
-/// As those of [`file`].
+/// As those of [`file()`].
 pub fn save(engine: &Engine, transcripts: &Transcripts<'_>, path: &str) -> loci_core::Result<Option<Told>> {
     let told = file(engine, transcripts, path)?;
     if let Some(told) = told.filter(|told| told.filed.added > 0) {

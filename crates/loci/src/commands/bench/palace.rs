@@ -21,7 +21,7 @@ use super::corpus::{Random, sentence};
 use super::figure::{self, Figure};
 use super::speed::{engine, folder_in, milliseconds, searches};
 use crate::exit::{Exit, Failure};
-use crate::mining::{self, Report, conversation, project};
+use crate::mining::{self, Report, project};
 use crate::output::{Output, note};
 use crate::progress::Progress;
 use crate::wiring::SystemClock;
@@ -190,7 +190,7 @@ fn hooks(folder: &Path, data: &Path) -> Result<Vec<Figure>, Failure> {
         new.push(hook(data, &path, folder)?);
     }
     // What the last one left to the background is read, so that only what comes now is new.
-    mine_transcript(data, &path, folder)?;
+    mine_transcript(data, &path)?;
     let mut grown = Vec::with_capacity(GROWN_TRANSCRIPTS);
     for _ in 0..GROWN_TRANSCRIPTS {
         let mut said = String::new();
@@ -198,7 +198,7 @@ fn hooks(folder: &Path, data: &Path) -> Result<Vec<Figure>, Failure> {
         OpenOptions::new().append(true).open(&path)?.write_all(said.as_bytes())?;
         grown.push(hook(data, &path, folder)?);
     }
-    let left = mine_transcript(data, &path, folder)?;
+    let left = mine_transcript(data, &path)?;
     if left != json!(0) {
         return Err(Failure::new(
             Exit::Failure,
@@ -250,10 +250,9 @@ fn hook(data: &Path, transcript: &Path, folder: &Path) -> Result<f64, Failure> {
 }
 
 /// Reads a transcript to its end; how many messages were new.
-fn mine_transcript(data: &Path, transcript: &Path, folder: &Path) -> Result<Value, Failure> {
+fn mine_transcript(data: &Path, transcript: &Path) -> Result<Value, Failure> {
     let mut command = without_settings(data)?;
-    let wing = conversation::wing_of(transcript, folder);
-    command.args(["palace", "mine", "--mode", "convos", "--no-wait", "--json", "--wing", &wing]).arg(transcript);
+    command.args(["palace", "mine", "--mode", "convos", "--no-wait", "--json"]).arg(transcript);
     let done = command.arg("--data").arg(data).output()?;
     succeed(&done)?;
     let report: Value = serde_json::from_slice(&done.stdout).map_err(std::io::Error::from)?;

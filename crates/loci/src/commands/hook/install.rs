@@ -81,7 +81,9 @@ fn is_ours(command: &Value, host: &str) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let [program, arguments @ .., _] = words.as_slice() else { return false };
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
-    ["loci", "loci.exe"].contains(&name)
+    let own = std::env::current_exe().ok();
+    let own = own.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    (["loci", "loci.exe"].contains(&name) || own == Some(name))
         && arguments.ends_with(&marker(host))
         && Cli::try_parse_from(&words).is_ok_and(|cli| matches!(cli.command, Command::Hook(Hook::Run { .. })))
 }
