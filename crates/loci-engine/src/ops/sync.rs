@@ -55,7 +55,7 @@ pub struct Synced {
 
 impl Engine {
     /// Looks after the files that memories were made from (the attribute
-    /// [`SOURCE_FILE`](crate::SOURCE_FILE)), and removes, if asked to, the memories of those that are ignored or gone,
+    /// [`SOURCE_FILE`]), and removes, if asked to, the memories of those that are ignored or gone,
     /// and what is known of these files. Notes are never touched. Durable when it returns; each file's memories go in
     /// one step.
     ///

@@ -62,7 +62,7 @@ impl Engine {
     /// `not_found` if the caller can read nothing in one of the places (naming the arguments
     /// `source_wing`/`source_room` or `target_...` is the caller's business: the message names the place), or not the
     /// memory of an end; `invalid_argument` if both ends are one place, or the memory of an end is elsewhere; that or
-    /// `too_large` for the `label`; `too_large` if the caller has [`TUNNELS_MAX`](loci_core::limits::TUNNELS_MAX)
+    /// `too_large` for the `label`; `too_large` if the caller has [`TUNNELS_MAX`]
     /// already (callers without a name have them together); `unavailable` if the store cannot be written.
     pub fn tie(&self, caller: &Caller, source: TunnelEnd, target: TunnelEnd, label: Option<&str>) -> Result<Tunnel> {
         let label = label.filter(|label| !label.trim().is_empty());
@@ -156,7 +156,7 @@ impl Engine {
 
     /// Where tunnels and shared names of sections lead from a place: tunnels first, oldest first, then the same
     /// section in other collections, by their names (a section called `general` leads nowhere); at most
-    /// [`TRAVERSED_MAX`](loci_core::limits::TRAVERSED_MAX). At most `previews` memories of each.
+    /// [`TRAVERSED_MAX`]. At most `previews` memories of each.
     ///
     /// # Errors
     /// `not_found` if the caller can read nothing there, naming up to five places that sound alike; `unavailable` if

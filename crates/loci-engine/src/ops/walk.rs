@@ -89,7 +89,7 @@ struct Map {
 
 impl Engine {
     /// A walk from a section, breadth first: by hop, then by memories (most first), then by name; at most
-    /// [`TRAVERSED_MAX`](loci_core::limits::TRAVERSED_MAX) nodes. Two are neighbours when they stand in one collection
+    /// [`TRAVERSED_MAX`] nodes. Two are neighbours when they stand in one collection
     /// or a tunnel ties them.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl Engine {
 
     /// The nodes that bridge two different collections: those that stand in both, or from one to the other of which a
     /// tunnel leads. With one collection given, those that bridge it and any other; with none, all. Most memories
-    /// first, then by name; at most [`TRAVERSED_MAX`](loci_core::limits::TRAVERSED_MAX). The inner none is global.
+    /// first, then by name; at most [`TRAVERSED_MAX`]. The inner none is global.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
