@@ -3,7 +3,7 @@
 use jiff::fmt::temporal::SpanParser;
 use jiff::{SignedDuration, Unit};
 use loci_core::{Error, Result, Timestamp, limits};
-use loci_engine::{Hit, Signals};
+use loci_engine::{Embedding, Hit, Signals};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -53,6 +53,14 @@ pub fn explained(hit: &Hit) -> Value {
         "weight": hit.signals.weight,
         "age_days": rounded(hit.signals.age_days, 4),
     })
+}
+
+/// Says of a write that search by meaning does not find it yet.
+pub fn pending(done: &str, embedding: Embedding) -> Option<String> {
+    match embedding {
+        Embedding::Done => None,
+        Embedding::Pending(reason) => Some(format!("{done} and found by its words, not yet by its meaning: {reason}")),
+    }
 }
 
 /// A whole number of at least `MIN`. A count clamps to its maximum, so the schema has none.

@@ -2,7 +2,7 @@
 
 use loci_core::limits::{CITATIONS_MAX, RECALL_RESULTS_MAX, TAGS_MAX};
 use loci_core::{CollectionFilter, Error, ErrorCode, MemoryId, Result};
-use loci_engine::{Embedding, check};
+use loci_engine::check;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -134,14 +134,6 @@ pub fn in_words(id: &str) -> impl Fn(Error) -> Error + '_ {
             Error::new(ErrorCode::Forbidden, message)
         }
         _ => error,
-    }
-}
-
-/// Says of a write that search by meaning does not find it yet.
-pub fn pending(done: &str, embedding: Embedding) -> Option<String> {
-    match embedding {
-        Embedding::Done => None,
-        Embedding::Pending(reason) => Some(format!("{done} and found by its words, not yet by its meaning: {reason}")),
     }
 }
 

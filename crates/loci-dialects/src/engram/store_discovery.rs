@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, Faults, collection, in_words, pending};
+use super::arguments::{AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, Faults, collection, in_words};
 use super::record::SOURCE;
+use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct StoreDiscovery;

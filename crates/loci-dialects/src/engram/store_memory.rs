@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{AGENT_INFERRED, Faults, collection, pending};
+use super::arguments::{AGENT_INFERRED, Faults, collection};
 use super::record::{BASE_DIR, REPO, SOURCE, WORKSPACE, WORKTREE_PATH};
+use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct StoreMemory;

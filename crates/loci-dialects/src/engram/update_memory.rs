@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::arguments::{Faults, id, in_words, pending};
+use super::arguments::{Faults, id, in_words};
 use super::outcome::Outcome;
 use super::record::visibility;
+use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct UpdateMemory;

@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{ALREADY_EXISTS, Faults, collection, given, pending, place_name};
+use super::arguments::{ALREADY_EXISTS, Faults, collection, given, place_name};
 use super::drawer_id::drawer_ids;
 use super::record::ADDED_BY;
+use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Who files, if nobody says.

@@ -1,7 +1,7 @@
 //! Names of wings, rooms and agents, and what is wrong with arguments.
 
 use loci_core::{CollectionFilter, Error, MemoryId, Result};
-use loci_engine::{Embedding, check};
+use loci_engine::check;
 use serde_json::Value;
 use unicode_normalization::char::is_combining_mark;
 
@@ -76,14 +76,6 @@ pub fn asked(argument: Option<String>) -> Option<String> {
 /// What is written, without blanks around it; what is blank says nothing.
 pub fn given(argument: Option<String>) -> Option<String> {
     argument.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
-}
-
-/// Says of a write that search by meaning does not find it yet.
-pub fn pending(done: &str, embedding: Embedding) -> Option<String> {
-    match embedding {
-        Embedding::Done => None,
-        Embedding::Pending(reason) => Some(format!("{done} and found by its words, not yet by its meaning: {reason}")),
-    }
 }
 
 /// Collects what is wrong with arguments. Those of a wrong type, or missing, are the schema's business.

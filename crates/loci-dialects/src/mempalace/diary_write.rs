@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, given, pending};
-use crate::wire::offset8601;
+use super::arguments::{Faults, given};
+use crate::wire::{offset8601, pending};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// The room of every diary, and the kind of what is in it.

@@ -54,7 +54,7 @@ pub use aaak::compressed;
 pub use arguments::{GLOBAL_WING, collection, place_name, wing_filter};
 pub use drawer_id::{drawer_id, mined_drawer_id};
 pub use hooks::{Checkpoint, HookSettings, checkpoint, hook_settings, put_checkpoint, put_hook_settings};
-pub use wake_up::{WAKE_UP_CHARACTERS_MAX, wake_up};
+pub use wake_up::{CONVERSATIONS, WAKE_UP_CHARACTERS_MAX, wake_up};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {

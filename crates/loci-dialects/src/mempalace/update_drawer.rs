@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collection, given, pending};
+use super::arguments::{Faults, collection, given};
 use super::record::{drawer, in_words};
+use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct UpdateDrawer;

@@ -33,7 +33,7 @@ const ENTRIES_MAX: usize = 3;
 /// Kinds that are told of before others.
 const KINDS_FIRST: [&str; 3] = ["decision", "preference", "fact"];
 /// The room of what was said in conversations.
-const CONVERSATIONS: &str = "conversations";
+pub const CONVERSATIONS: &str = "conversations";
 /// Characters of a drawer that are read.
 const CHARACTERS_READ: usize = 4 * IDENTITY_CHARACTERS_MAX;
 

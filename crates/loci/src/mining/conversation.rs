@@ -18,7 +18,7 @@ use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 
 /// The room of what was said.
-pub const ROOM: &str = "conversations";
+pub const ROOM: &str = mempalace::CONVERSATIONS;
 /// The attribute that says who said it, and the one of what the conversation is called.
 const SPEAKER: &str = "speaker";
 const CONVERSATION: &str = "conversation";
