@@ -1,6 +1,7 @@
 //! The seam to embedding models.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::{Error, Result};
 
@@ -52,6 +53,12 @@ pub trait Embedder: Send + Sync {
         })?;
         Ok(vector)
     }
+}
+
+/// Finds models by their fingerprints: those that made the vectors which are stored, before another one was chosen.
+pub trait FormerModels: Send + Sync {
+    /// The model with this fingerprint, if it can be had. Loads nothing, but may read files.
+    fn embedder_of(&self, model: &ModelId) -> Option<Arc<dyn Embedder>>;
 }
 
 #[cfg(test)]

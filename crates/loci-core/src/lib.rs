@@ -5,6 +5,7 @@
 //! no serialisation, no SQL, no clock, no protocol, so that none of these can leak into the
 //! shape of a memory.
 
+mod archive;
 mod audit;
 mod cache;
 mod citation;
@@ -33,11 +34,12 @@ mod tokens;
 mod unit_vector;
 mod web;
 
+pub use archive::{ArchiveStore, Archived, Record};
 pub use audit::{AuditEntry, AuditFailure, AuditQuery, AuditStore};
 pub use cache::{CacheEntry, CacheStore};
 pub use citation::{Citation, CitationKind};
 pub use decision::{Decision, DecisionStore};
-pub use embedder::{Embedder, ModelId};
+pub use embedder::{Embedder, FormerModels, ModelId};
 pub use enricher::{Enricher, Enrichment, MEMORY_KINDS};
 pub use error::{Error, ErrorCode, Result};
 pub use fact::{Direction, Fact, FactCounts, FactQuery, FactStore, Name, Period, Tunnel, TunnelEnd, TunnelStore};

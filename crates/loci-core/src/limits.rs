@@ -36,6 +36,15 @@ pub const REPLIES_HELD_BYTES_MAX: usize = 64 << 20;
 /// Bytes of one HTTP request body, and of one line on stdio: 1 MiB of content may be 6 MiB of
 /// JSON escapes.
 pub const REQUEST_BYTES_MAX: usize = 8 << 20;
+/// Bytes of the head of an HTTP request: the request line and all headers.
+pub const REQUEST_HEAD_BYTES_MAX: usize = 32 << 10;
+/// Headers of one HTTP request.
+pub const REQUEST_HEADERS_MAX: usize = 100;
+/// Values in one message, keys of objects included: each takes far more memory than the two bytes that may stand for it.
+pub const REQUEST_VALUES_MAX: usize = 1 << 16;
+/// Bytes of HTTP request bodies beyond 64 KiB that one process holds at a time, until their calls are answered; further
+/// ones wait.
+pub const REQUESTS_HELD_BYTES_MAX: usize = 64 << 20;
 /// Levels of nesting in a request that are read.
 pub const REQUEST_NESTING_MAX: usize = 128;
 /// Requests of one JSON-RPC batch.

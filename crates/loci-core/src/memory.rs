@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Citation, MemoryId, Space, Timestamp, limits};
+use crate::{Citation, Error, MemoryId, Result, Space, Timestamp, limits};
 
 /// The weight of a memory whose writer names none.
 const WEIGHT_DEFAULT: f64 = 0.5;
+/// How far from 0 a similarity may be: a cosine, with what quantisation adds to it.
+const SIMILARITY_MAX: f32 = 1.1;
 
 /// One memory. `(space, id)` is its key.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,6 +120,20 @@ impl Memory {
     /// Whether it has not expired at `now`.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|expires_at| expires_at > now)
+    }
+
+    /// Whether its numbers are such as any store keeps and any ranking can reckon with.
+    ///
+    /// # Errors
+    /// `invalid_argument` if the weight is not from 0 to 1, or a similarity of a link is no cosine.
+    pub fn check_numbers(&self) -> Result<()> {
+        if !(0.0..=1.0).contains(&self.weight) {
+            return Err(Error::invalid("weight", "must be a number from 0 to 1"));
+        }
+        if self.links.iter().any(|link| !(-SIMILARITY_MAX..=SIMILARITY_MAX).contains(&link.similarity)) {
+            return Err(Error::invalid("similarity", "must be a number from -1 to 1"));
+        }
+        Ok(())
     }
 
     /// Bytes of UTF-8 in all that it says: what a reply has to carry.

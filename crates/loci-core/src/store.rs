@@ -5,10 +5,10 @@
 //! asynchronous runtime (`docs/adr/0002-blocking-store.md`).
 
 use crate::{
-    Access, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Fact, FactStore,
-    Filter, IdempotencyStore, Job, JobOutcome, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore,
-    Page, Passage, Period, Place, Reader, Result, SettingStore, SourceFile, SourceStore, Space, Tier, Timestamp,
-    Tunnel, TunnelStore, Vector,
+    Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Fact,
+    FactStore, Filter, IdempotencyStore, Job, JobOutcome, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile,
+    NoteStore, Page, Passage, Period, Place, Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space,
+    Tier, Timestamp, Tunnel, TunnelStore, Vector,
 };
 
 /// Changes that happen together or not at all.
@@ -39,8 +39,8 @@ pub enum Change {
         /// The revision that it must have.
         revision: u64,
     },
-    /// Adds the embeddings of a memory's passages. Nothing happens if the memory is gone or has
-    /// another revision by now.
+    /// Adds the embeddings of a memory's passages, in the place of those by the same model; those by others stay.
+    /// Nothing happens if the memory is gone or has another revision by now.
     Embed {
         /// Which memory.
         id: MemoryId,
@@ -49,7 +49,8 @@ pub enum Change {
         /// One vector for each passage, in order.
         vectors: Vec<Vector>,
     },
-    /// Gives a memory a job, which must be there by then, in this batch or before, and have none.
+    /// Gives a memory a job, which must be there by then, in this batch or before, and have none but a parked one,
+    /// which is forgotten.
     Enqueue {
         /// Which memory.
         memory: MemoryId,
@@ -140,6 +141,19 @@ pub enum Change {
         collection: Option<String>,
         /// Its path.
         path: String,
+    },
+    /// Stores what an archive held as it is, a memory with its returns. Nothing may have its id or key, but for what
+    /// makes room: a softly deleted memory, which is removed for good, a decision that has expired at `now`, and what
+    /// is known of a missing file, for one that is there. For the rest it is as the change that stores such a thing.
+    BringBack {
+        /// What the archive held. Its [owner's data](Record::whose) must not have been wiped after `since`.
+        record: Box<Record>,
+        /// What the index keeps of a memory; empty for all else.
+        passages: Vec<Passage>,
+        /// What [`Store::version`] said when the work on it began.
+        since: u64,
+        /// The moment.
+        now: Timestamp,
     },
 }
 
@@ -242,7 +256,8 @@ pub struct StoreSize {
 /// Many threads and many processes may use one store at once. Every read sees all that was
 /// committed before it began, by whichever process.
 pub trait Store:
-    AuditStore
+    ArchiveStore
+    + AuditStore
     + CacheStore
     + DecisionStore
     + FactStore
@@ -261,7 +276,8 @@ pub trait Store:
     /// # Errors
     /// `conflict` if an expectation does not hold, a position of a [`Thread`](crate::Thread) or the key of an
     /// answer is taken, a fact with an open end is there already, or the memory of a tunnel's end is not there
-    /// (nothing was changed, try again from a fresh read); `unavailable` if the store cannot be written now.
+    /// (nothing was changed, try again from a fresh read); `invalid_argument` for a memory whose
+    /// [numbers](Memory::check_numbers) no store keeps; `unavailable` if the store cannot be written now.
     fn commit(&self, batch: Batch) -> Result<()>;
 
     /// The memories with these ids that pass the filter, all as of one moment. In the order of
@@ -352,12 +368,34 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64>;
 
+    /// The models that passages have vectors of, with the number of passages, the one with most first, ties by name.
+    /// Those of softly deleted memories count, until these are removed.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn models(&self) -> Result<Vec<(ModelId, u64)>>;
+
+    /// Removes the vectors of this model from at most `limit` passages; of how many it did, fewer than `limit`
+    /// only if none is left.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    fn retire_model(&self, model: &ModelId, limit: usize) -> Result<usize>;
+
+    /// Whether a passage has a vector of this model with another number of components than that: what answers by the
+    /// model's name has changed since, and no question can be compared with it. May read all passages.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool>;
+
     /// Softly deletes at most `limit` of the memories that pass the filter, are no
     /// [notes](NoteStore::note_file_of) (and have this id, if one is given), and, with each, the memories of
     /// the same owner that were made from it and whose enrichment is pending. Short-term ones last, so that
     /// what was made from messages and passes as well is counted before it would go with them. No read shows a
     /// softly deleted memory, its job is gone at once, a later sweep removes it, and its id stays taken until
-    /// then. Returns how many passed, fewer than `limit` only if no more did; durable when it returns.
+    /// then, but for [`Change::BringBack`]. Returns how many passed, fewer than `limit` only if no more did; durable
+    /// when it returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.

@@ -14,6 +14,7 @@ pub const WIPE: &str = "admin:wipe";
 /// A call under way. Dropped without an end, which is what a panic does, it is noted as a fault.
 pub struct BegunCall<'a> {
     engine: &'a Engine,
+    tool: &'a Tool,
     /// None when it is noted.
     entry: Option<AuditEntry>,
     begun: Instant,
@@ -21,7 +22,7 @@ pub struct BegunCall<'a> {
 
 impl<'a> BegunCall<'a> {
     /// A call that begins now. It is noted under the caller of the context, for whom `caller` acts.
-    pub fn of(dialect: &Dialect, tool: &Tool, caller: &Caller, context: Context<'a>, arguments: &Value) -> Self {
+    pub fn of(dialect: &Dialect, tool: &'a Tool, caller: &Caller, context: Context<'a>, arguments: &Value) -> Self {
         let user = &context.caller.principal.subject;
         let query = arguments.get("query").and_then(Value::as_str);
         let entry = AuditEntry {
@@ -37,7 +38,7 @@ impl<'a> BegunCall<'a> {
             results: None,
             failure: None,
         };
-        BegunCall { engine: context.engine, entry: Some(entry), begun: Instant::now() }
+        BegunCall { engine: context.engine, tool, entry: Some(entry), begun: Instant::now() }
     }
 
     /// Notes how it ended.
@@ -51,8 +52,12 @@ impl<'a> BegunCall<'a> {
         entry.failure = outcome.as_ref().err().map(|error| AuditFailure {
             code: error.code,
             message: match error.code {
-                // It may quote what was sent: the name of the argument must do.
-                ErrorCode::InvalidArgument => error.message.split('`').nth(1).map(|name| format!("`{name}`")),
+                // It may quote what was sent: the name of the argument must do, and that only if the tool has it, since a
+                // confused caller puts anything where a name belongs.
+                ErrorCode::InvalidArgument => {
+                    let name = error.message.split('`').nth(1).filter(|name| self.tool.has_argument(name));
+                    name.map(|name| format!("`{name}`"))
+                }
                 _ => Some(error.message.clone()),
             },
         });

@@ -106,6 +106,11 @@ impl Checker {
         faults.into_iter().map(|fault| Error::new(ErrorCode::InvalidArgument, fault)).collect()
     }
 
+    /// Whether there is an argument of that name, with dots before what is inside of another.
+    pub fn has(&self, name: &str) -> bool {
+        !name.is_empty() && !name.contains('/') && self.schema_at(&name.replace('.', "/")).is_some()
+    }
+
     /// A name that the object at this path does not take.
     fn unknown(&self, path: &str, name: &str) -> String {
         const NAME_CHARACTERS_MAX: usize = 64;

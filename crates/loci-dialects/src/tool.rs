@@ -213,18 +213,27 @@ impl Tool {
         denial(self.name, self.scopes())
     }
 
+    fn checker(&self) -> Result<&Checker> {
+        if let Some(checker) = self.checker.get() {
+            return Ok(checker);
+        }
+        let checker = Checker::new((self.input)())?;
+        Ok(self.checker.get_or_init(|| checker))
+    }
+
+    /// Whether it has an argument of that name, as faults name it: with dots before what is inside of another.
+    pub(crate) fn has_argument(&self, name: &str) -> bool {
+        let is_alias = self.aliases.iter().any(|(alias, _)| *alias == name);
+        is_alias || self.checker().is_ok_and(|checker| checker.has(name))
+    }
+
     /// The arguments under their own names, if the caller has the scopes and they hold against the schema and what
     /// it cannot say.
     fn prepare(&self, caller: &Caller, mut arguments: Value) -> Result<Value> {
         if !self.scopes().iter().all(|scope| caller.principal.scopes.allow(scope)) {
             return Err(self.denial());
         }
-        let checker = if let Some(checker) = self.checker.get() {
-            checker
-        } else {
-            let checker = Checker::new((self.input)())?;
-            self.checker.get_or_init(|| checker)
-        };
+        let checker = self.checker()?;
         let mut faults = Vec::new();
         let mut renamed = Vec::new();
         for &(alias, name) in self.aliases {

@@ -28,6 +28,9 @@ const BUNDLED_DIMENSION: usize = 384;
 const GRAPH_FILES: [&str; 2] = ["model.onnx", "model_int8.onnx"];
 const TOKENIZER_FILE: &str = "tokenizer.json";
 
+/// How the fingerprints of models in folders begin.
+const FOLDER_PREFIX: &str = "onnx:";
+
 /// A text for [`LocalModel::check`].
 const CHECK_TEXT: &str = "The model answers.";
 
@@ -78,8 +81,13 @@ impl LocalModel {
         };
         let tokenizer = folder.join(TOKENIZER_FILE);
         let digest = digest(&read(&graph)?, &read(&tokenizer)?);
-        let model = ModelId::new(format!("onnx:{digest}:{TOKENS_MAX}"));
+        let model = ModelId::new(format!("{FOLDER_PREFIX}{digest}:{TOKENS_MAX}"));
         Ok(LocalModel::new(model, Source::Folder { graph, tokenizer, digest }))
+    }
+
+    /// Whether a model with this fingerprint may lie in a folder.
+    pub fn is_of_a_folder(model: &ModelId) -> bool {
+        model.as_str().starts_with(FOLDER_PREFIX)
     }
 
     fn new(model: ModelId, source: Source) -> Self {

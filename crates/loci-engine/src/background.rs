@@ -1,11 +1,12 @@
 //! When background work has something to do, and what it remembers from round to round.
 
+use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use loci_core::{Error, Job, Result, Timestamp};
+use loci_core::{Error, Job, ModelId, Result, Timestamp};
 use uuid::Uuid;
 
 use crate::Engine;
@@ -13,6 +14,9 @@ use crate::Engine;
 /// Seconds that a lease on a kind of background work lasts if the process that has it ends. Half of
 /// it is more than the longest wait for an embedding model.
 const LEASE_SECONDS: i64 = 120;
+/// Seconds that a model counts as used after a process that used it ended without a word. Long, so that keeping it
+/// alive costs a write every few minutes.
+const USE_SECONDS: i64 = 600;
 
 /// Rings for the thread that waits for it; a ring while nobody waits counts for the next wait.
 #[derive(Debug, Default)]
@@ -53,14 +57,16 @@ pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// an engine does that work.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    name: &'static str,
+    name: String,
+    /// How long it lasts.
+    seconds: i64,
     /// When it runs out; none while this engine does not have it.
     until: Mutex<Option<Timestamp>>,
 }
 
 impl Lease {
-    fn of(name: &'static str) -> Self {
-        Lease { name, until: Mutex::new(None) }
+    fn of(name: impl Into<String>, seconds: i64) -> Self {
+        Lease { name: name.into(), seconds, until: Mutex::new(None) }
     }
 
     fn until(&self) -> MutexGuard<'_, Option<Timestamp>> {
@@ -73,6 +79,38 @@ impl Lease {
     }
 }
 
+/// What the rounds of one engine remember of a model.
+#[derive(Debug)]
+pub(crate) struct ModelRounds {
+    /// Says to other engines that this or another one uses the model, so that they leave its vectors alone. Whoever
+    /// removes these has it meanwhile.
+    pub(crate) in_use: Lease,
+    /// On embedding what waits for the model.
+    pub(crate) embedding: Lease,
+    /// How many memories without embedding the next round passes over, because the model refused
+    /// them.
+    pub(crate) refused: AtomicUsize,
+    /// How many the model refused when all others had been embedded: it will never have read these.
+    pub(crate) unreadable: AtomicUsize,
+    /// The number of components that the stored vectors were compared with; 0 before.
+    pub(crate) dimensions: AtomicUsize,
+    /// Whether some have another one, so that all of them are to go.
+    pub(crate) is_outdated: AtomicBool,
+}
+
+impl ModelRounds {
+    fn of(model: &ModelId) -> Self {
+        ModelRounds {
+            in_use: Lease::of(format!("model {model}"), USE_SECONDS),
+            embedding: Lease::of(format!("embed {model}"), LEASE_SECONDS),
+            refused: AtomicUsize::new(0),
+            unreadable: AtomicUsize::new(0),
+            dimensions: AtomicUsize::new(0),
+            is_outdated: AtomicBool::new(false),
+        }
+    }
+}
+
 /// What the rounds of one engine remember.
 #[derive(Debug)]
 pub(crate) struct Rounds {
@@ -80,11 +118,7 @@ pub(crate) struct Rounds {
     holder: String,
     /// On sweeping.
     pub(crate) sweeping: Lease,
-    /// On embedding what waits for it.
-    pub(crate) embedding: Lease,
-    /// How many memories without embedding the next round passes over, because the model refused
-    /// them.
-    pub(crate) refused: AtomicUsize,
+    models: Mutex<HashMap<ModelId, Arc<ModelRounds>>>,
     /// Whether the enricher failed the last time.
     pub(crate) is_enricher_failing: AtomicBool,
     /// Until when the enricher is not asked, in microseconds since 1970.
@@ -97,13 +131,25 @@ impl Default for Rounds {
     fn default() -> Self {
         Rounds {
             holder: Uuid::now_v7().to_string(),
-            sweeping: Lease::of("sweep"),
-            embedding: Lease::of("embed"),
-            refused: AtomicUsize::new(0),
+            sweeping: Lease::of("sweep", LEASE_SECONDS),
+            models: Mutex::default(),
             is_enricher_failing: AtomicBool::new(false),
             enricher_pauses_until: AtomicI64::new(i64::MIN),
             job: Mutex::new(None),
         }
+    }
+}
+
+impl Rounds {
+    /// What they remember of this model.
+    pub(crate) fn of(&self, model: &ModelId) -> Arc<ModelRounds> {
+        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_model = models.entry(model.clone()).or_insert_with_key(|model| Arc::new(ModelRounds::of(model)));
+        Arc::clone(of_model)
+    }
+
+    fn of_all_models(&self) -> Vec<Arc<ModelRounds>> {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
 
@@ -134,11 +180,11 @@ impl Engine {
     pub(crate) fn hold(&self, lease: &Lease) -> Result<bool> {
         let mut until = lease.until();
         let now = self.now();
-        if until.is_some_and(|until| until >= now.plus_seconds(LEASE_SECONDS / 2)) {
+        if until.is_some_and(|until| until >= now.plus_seconds(lease.seconds / 2)) {
             return Ok(true);
         }
-        let next = now.plus_seconds(LEASE_SECONDS);
-        let is_held = self.store.lease(lease.name, &self.rounds.holder, now, next)?;
+        let next = now.plus_seconds(lease.seconds);
+        let is_held = self.store.lease(&lease.name, &self.rounds.holder, now, next)?;
         *until = is_held.then_some(next);
         Ok(is_held)
     }
@@ -146,8 +192,17 @@ impl Engine {
     pub(crate) fn give_back(&self, lease: &Lease) -> Result<()> {
         if lease.until().take().is_some() {
             let now = self.now();
-            self.store.lease(lease.name, &self.rounds.holder, now, now)?;
+            self.store.lease(&lease.name, &self.rounds.holder, now, now)?;
         }
         Ok(())
+    }
+
+    /// Gives back every lease but those on jobs, as far as that succeeds: the others run out some time.
+    pub(crate) fn give_back_all(&self) {
+        let models = self.rounds.of_all_models();
+        let of_models = models.iter().flat_map(|model| [&model.embedding, &model.in_use]);
+        for lease in std::iter::once(&self.rounds.sweeping).chain(of_models) {
+            let _ = self.give_back(lease);
+        }
     }
 }

@@ -4,9 +4,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Forgotten, Memory,
-    MemoryId, NoteFolder, Passage, QueryVector, Result, SourceTree, Store, StoreSize, Term, Tier, Timestamp,
-    TokenCounter, Vector, WebSearch,
+    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Forgotten,
+    FormerModels, Memory, MemoryId, NoteFolder, Passage, Result, SourceTree, Store, StoreSize, Term, Tier, Timestamp,
+    TokenCounter, WebSearch,
 };
 use loci_search::fusion::Weights;
 use loci_search::{dates, document, passages::passages};
@@ -14,6 +14,7 @@ use loci_search::{dates, document, passages::passages};
 use crate::Policy;
 use crate::audit::Buffers;
 use crate::background::{Bell, Rounds};
+use crate::models::Standing;
 use crate::notes::Notes;
 use crate::phases::Phases;
 use crate::tokens::EstimatedTokens;
@@ -33,7 +34,11 @@ pub enum SearchMode {
 /// The one memory. Cheap to share behind an `Arc`; every operation takes `&self`.
 pub struct Engine {
     pub(crate) store: Arc<dyn Store>,
+    /// The model that the settings choose.
     pub(crate) embedder: Arc<dyn Embedder>,
+    /// What may serve in its place, while it has not read everything.
+    pub(crate) former_models: Option<Arc<dyn FormerModels>>,
+    pub(crate) standing: Mutex<Standing>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) search_mode: SearchMode,
     pub(crate) policy: Policy,
@@ -68,6 +73,8 @@ impl Engine {
         Engine {
             store,
             embedder,
+            former_models: None,
+            standing: Mutex::default(),
             clock,
             search_mode,
             policy: Policy::default(),
@@ -105,6 +112,13 @@ impl Engine {
     #[must_use]
     pub fn with_enricher(self, enricher: Arc<dyn Enricher>) -> Self {
         Engine { enricher: Some(enricher), ..self }
+    }
+
+    /// The same engine with models that may have made the vectors which are stored. While memories lack vectors of
+    /// the engine's own model, one of these embeds questions and new texts, if it has read more.
+    #[must_use]
+    pub fn with_former_models(self, former_models: Arc<dyn FormerModels>) -> Self {
+        Engine { former_models: Some(former_models), ..self }
     }
 
     /// The same engine with a web search.
@@ -191,18 +205,6 @@ impl Engine {
         self.store.size()
     }
 
-    /// How many memories wait for their embedding: search by meaning does not find them yet. None, while
-    /// search goes by words alone.
-    ///
-    /// # Errors
-    /// `unavailable` if the store cannot be read.
-    pub fn pending_embeddings(&self) -> Result<u64> {
-        match self.search_mode {
-            SearchMode::Words => Ok(0),
-            _ => self.store.pending_embeddings(self.embedder.model()),
-        }
-    }
-
     /// What the store holds and what it costs, in all spaces.
     ///
     /// # Errors
@@ -259,53 +261,6 @@ impl Engine {
             Passage { range, terms, vector: None }
         };
         passages(content).into_iter().map(of).collect()
-    }
-
-    /// Gives every passage of a text with this title its vector; returns them unquantised, too.
-    pub(crate) fn embed(
-        &self,
-        title: Option<&str>,
-        content: &str,
-        passages: &mut [Passage],
-    ) -> Result<Vec<QueryVector>> {
-        let vectors = self.passage_vectors(passages.iter().map(|passage| (title, content, passage)))?;
-        for (passage, vector) in passages.iter_mut().zip(&vectors) {
-            passage.vector = Some(self.quantised(&vector.values));
-        }
-        Ok(vectors)
-    }
-
-    /// The vectors of passages, each given with the title and the content that it is of.
-    pub(crate) fn passage_vectors<'a>(
-        &self,
-        passages: impl Iterator<Item = (Option<&'a str>, &'a str, &'a Passage)>,
-    ) -> Result<Vec<QueryVector>> {
-        let texts: Vec<_> = passages
-            .map(|(title, content, passage)| document::titled_text(title, content, passage.range.clone()))
-            .collect();
-        if texts.is_empty() {
-            return Ok(Vec::new());
-        }
-        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
-        self.vectors(&texts)
-    }
-
-    /// One vector for each text.
-    pub(crate) fn vectors(&self, texts: &[&str]) -> Result<Vec<QueryVector>> {
-        let vectors = self.embedder.embed(texts)?;
-        let model = self.embedder.model();
-        if vectors.len() != texts.len() {
-            return Err(Error::internal(format!("the model {model} returned a wrong number of vectors")));
-        }
-        Ok(vectors.into_iter().map(|values| QueryVector { model: model.clone(), values }).collect())
-    }
-
-    /// Symmetric eight-bit quantisation: the largest component becomes 127.
-    pub(crate) fn quantised(&self, vector: &[f32]) -> Vector {
-        let largest = vector.iter().fold(0.0f32, |largest, component| largest.max(component.abs()));
-        let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-        let values = vector.iter().map(|component| (component / scale).round() as i8).collect();
-        Vector { model: self.embedder.model().clone(), scale, values }
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{Bell, Engine};
 
 pub(crate) use change::{cannot_change, no_folder};
 pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
+pub(crate) use look::Extent;
 
 /// Files that are read to tell whether another folder has the known notes.
 const COMPARED_MAX: usize = 64;
@@ -182,9 +183,9 @@ impl Engine {
     }
 
     /// Brings the index up to the folder, and ends the wait for that.
-    pub(crate) fn reconcile_notes(&self, accepts_missing: bool) -> Result<Reconciled> {
+    pub(crate) fn reconcile_notes(&self, extent: Extent) -> Result<Reconciled> {
         let Some(notes) = &self.notes else { return Ok(Reconciled::default()) };
-        let reconciled = notes.folder.lock().and_then(|_lock| self.look(notes, accepts_missing, None));
+        let reconciled = notes.folder.lock().and_then(|_lock| self.look(notes, extent, None));
         notes.end_start();
         reconciled
     }

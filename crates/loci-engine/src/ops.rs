@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod append_note;
 pub mod bootstrap;
+pub mod bring_back;
 pub mod browse;
 pub mod bundle;
 pub mod census;

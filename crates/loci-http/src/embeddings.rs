@@ -13,6 +13,14 @@ const REPLY_BYTES_MAX: u64 = 64 << 20;
 /// The text that [`HttpModel::probe`] embeds.
 const PROBE_TEXT: &str = "dimension probe";
 
+/// How fingerprints begin; then comes the model's name.
+const PREFIX: &str = "http:";
+
+/// How the fingerprints of an endpoint's models end.
+fn suffix(base_url: &str) -> String {
+    format!("@{}", base_url.trim_end_matches('/'))
+}
+
 /// Where the endpoint is and how patient to be with it. Not `Debug`, for the key's sake.
 #[derive(Clone)]
 pub struct HttpModelOptions {
@@ -96,7 +104,7 @@ impl HttpModel {
             return Err(Error::invalid("embedding", "needs a batch size above zero"));
         }
         let name = options.model.clone();
-        let model = ModelId::new(format!("http:{name}@{}", options.base_url.trim_end_matches('/')));
+        let model = ModelId::new(format!("{PREFIX}{name}{}", suffix(&options.base_url)));
         let client = Client::new(Service {
             what: "embedding model",
             reply: "list of embeddings",
@@ -114,6 +122,12 @@ impl HttpModel {
         })?;
         let texts_per_request_max = options.texts_per_request_max;
         Ok(HttpModel { model, name, texts_per_request_max, client, dimension: OnceLock::new() })
+    }
+
+    /// The name of the model with this fingerprint as the endpoint knows it, if it is one of this endpoint.
+    pub fn name_at<'a>(base_url: &str, model: &'a ModelId) -> Option<&'a str> {
+        let name = model.as_str().strip_prefix(PREFIX)?.strip_suffix(&suffix(base_url))?;
+        (!name.is_empty()).then_some(name)
     }
 
     /// Embeds one text and returns the number of components of the model's vectors.

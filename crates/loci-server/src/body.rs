@@ -11,6 +11,7 @@ use loci_core::limits::{CALL_SECONDS_MAX, REQUEST_BYTES_MAX};
 use rmcp::model::ErrorCode;
 
 use crate::message::Refusal;
+use crate::request_share::{RequestBudget, RequestShare, SMALL_BYTES_MAX, shrink};
 
 /// Bytes of a body that are read and dropped, so that a client which sends first and reads afterwards
 /// gets to see why it was refused.
@@ -18,18 +19,24 @@ const DRAINED_BYTES_MAX: usize = 8 * REQUEST_BYTES_MAX;
 /// How long a refusal is held back for its request to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A body up to its limit.
+/// A body up to its limit, with its share of the budget.
 ///
 /// # Errors
-/// What to answer if it is too long, or does not arrive.
-pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, (StatusCode, Refusal)> {
+/// What to answer if it is too long, does not arrive, or finds no room.
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    budget: &RequestBudget,
+) -> Result<(Bytes, RequestShare), (StatusCode, Refusal)> {
     if is_beyond_draining(headers) {
         return Err((StatusCode::PAYLOAD_TOO_LARGE, Refusal::too_long(b"", REQUEST_BYTES_MAX)));
     }
-    match tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), collect(body)).await {
+    let bytes_max = announced(headers).unwrap_or(REQUEST_BYTES_MAX);
+    match tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), collect(body, bytes_max, budget)).await {
         Ok(outcome) => outcome,
         Err(_elapsed) => {
-            let message = format!("the request did not arrive within {CALL_SECONDS_MAX} s");
+            let message =
+                format!("the request did not arrive, or found no room beside others, within {CALL_SECONDS_MAX} s");
             Err((StatusCode::REQUEST_TIMEOUT, Refusal::new(None, ErrorCode::INVALID_REQUEST, message)))
         }
     }
@@ -47,27 +54,51 @@ pub(crate) async fn drain(request: Request) -> Request {
     Request::from_parts(parts, Body::empty())
 }
 
-fn is_beyond_draining(headers: &HeaderMap) -> bool {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    announced.is_some_and(|length| length > DRAINED_BYTES_MAX)
+fn announced(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok())
 }
 
-async fn collect(mut body: Body) -> Result<Bytes, (StatusCode, Refusal)> {
-    let mut kept = Vec::new();
+fn is_beyond_draining(headers: &HeaderMap) -> bool {
+    announced(headers).is_some_and(|length| length > DRAINED_BYTES_MAX)
+}
+
+async fn collect(
+    mut body: Body,
+    bytes_max: usize,
+    budget: &RequestBudget,
+) -> Result<(Bytes, RequestShare), (StatusCode, Refusal)> {
+    let (mut kept, mut share) = (Vec::new(), None);
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
             let message = "the request broke off before its end";
             return Err((StatusCode::BAD_REQUEST, Refusal::new(None, ErrorCode::INVALID_REQUEST, message)));
         };
         let Ok(data) = frame.into_data() else { continue };
+        if share.is_none() && kept.len() + data.len() > SMALL_BYTES_MAX {
+            share = Some(budget.hold_large(bytes_max).await.ok_or_else(closed)?);
+        }
         let room = data.len().min(REQUEST_BYTES_MAX - kept.len());
         kept.extend_from_slice(&data[..room]);
         if room < data.len() {
+            let refusal = Refusal::too_long(&kept, REQUEST_BYTES_MAX);
+            drop((kept, share));
             discard(&mut body).await;
-            return Err((StatusCode::PAYLOAD_TOO_LARGE, Refusal::too_long(&kept, REQUEST_BYTES_MAX)));
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, refusal));
         }
     }
-    Ok(Bytes::from(kept))
+    let share = match share {
+        Some(mut share) => {
+            shrink(&mut share, &kept);
+            share
+        }
+        None => budget.hold(&kept).await.ok_or_else(closed)?,
+    };
+    Ok((Bytes::from(kept), share))
+}
+
+fn closed() -> (StatusCode, Refusal) {
+    let refusal = Refusal::new(None, ErrorCode::INTERNAL_ERROR, "loci is shutting down; try again when it is back");
+    (StatusCode::SERVICE_UNAVAILABLE, refusal)
 }
 
 /// Reads and drops the rest of a body, up to a limit.

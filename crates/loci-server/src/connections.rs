@@ -1,7 +1,12 @@
 //! Accepting connections: bounded in number, without Nagle's delay, encrypted or not, ended in good order.
+//!
+//! Whoever connects and says nothing, or too slowly, must not keep others out: the first head has to come soon, and when
+//! all places are taken, a stranger or an idle connection gives way.
 
+use std::convert::Infallible;
 use std::future::Future;
-use std::net::IpAddr;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +20,14 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
-use loci_core::limits::CONNECTIONS_MAX;
+use loci_core::limits::REQUEST_HEAD_BYTES_MAX;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
 
+use crate::places::{NotedStream, Place, Places, ResponseBody, Taken};
 use crate::tls::Tls;
 
 /// Who is at the other end of a connection; in the extensions of its requests.
@@ -35,22 +41,27 @@ pub(crate) struct Peer {
 }
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
-type Stream = Pin<Box<TimeoutWriter<TcpStream>>>;
+type Stream = NotedStream<Pin<Box<TimeoutWriter<TcpStream>>>>;
 
-/// How long a client may take to send the head of its next request; a kept connection counts.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(90);
-/// How long a TLS handshake may take.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client may take to send the head of its first request, a TLS handshake before it included.
+const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long it may take to send the head of each further request; until then its connection is kept.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
+/// Bytes of a connection that are read or written at a time.
+const BUFFER_BYTES: usize = 64 << 10;
 /// How long requests that began may go on after the end of service. With what follows, the process
 /// ends within two seconds.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_500);
+pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_200);
 /// How long after that the refusals of those that did not end may take to be written.
-const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
+pub(crate) const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long a reply may go without a byte being taken before its connection is dropped: a fraction
 /// of the time that other calls wait for the memory which the reply holds.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause after a failure to accept, which comes from a lack of something (file handles).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long the log is silent on further failures to accept.
+const WARNING_PAUSE: Duration = Duration::from_mins(1);
 
 /// Serves until `shutdown` is done and connections have ended, or were given their time to. Cancels
 /// `cut_off` when requests that go on are to be refused.
@@ -58,37 +69,45 @@ pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
     router: Router,
+    places_max: usize,
     cut_off: &CancellationToken,
     shutdown: impl Future<Output = ()>,
 ) {
     let ended = CancellationToken::new();
     let closing = CancellationToken::new();
-    let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let graceful = GracefulShutdown::new();
+    let mut entry = Entry { listener, places: Places::new(places_max), accepted: 0, warned_at: None };
     let mut shutdown = pin!(shutdown);
     loop {
-        let accepted = tokio::select! {
+        let (stream, peer, taken) = tokio::select! {
             () = &mut shutdown => break,
-            accepted = accept(&listener, &slots) => accepted,
+            next = entry.next() => next,
         };
-        let (stream, peer, slot) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-                continue;
-            }
-        };
-        let connection = connection(stream, peer, tls.clone(), router.clone(), graceful.watcher(), closing.clone());
+        let place = Arc::clone(&taken.place);
+        let connection = connection(
+            stream,
+            peer,
+            Arc::clone(&place),
+            tls.clone(),
+            router.clone(),
+            graceful.watcher(),
+            closing.clone(),
+        );
         let ended = ended.clone();
         tokio::spawn(async move {
-            let _slot = slot;
-            if let Some(Err(error)) = ended.run_until_cancelled(connection).await {
+            let _taken = taken;
+            let outcome = tokio::select! {
+                outcome = connection => outcome,
+                () = ended.cancelled() => Ok(()),
+                () = place.gives_way() => Ok(()),
+                () = without_request(&place) => Ok(()),
+            };
+            if let Err(error) = outcome {
                 tracing::debug!(error, "a connection ended early");
             }
         });
     }
-    drop(listener);
+    drop(entry);
     closing.cancel();
     let mut drained = pin!(graceful.shutdown());
     if tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut drained).await.is_err() {
@@ -100,50 +119,131 @@ pub(crate) async fn serve(
     ended.cancel();
 }
 
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> std::io::Result<(Stream, Peer, OwnedSemaphorePermit)> {
-    let slot = Arc::clone(slots).acquire_owned().await.map_err(std::io::Error::other)?;
-    let (stream, address) = listener.accept().await?;
+/// Waits until a connection has been without any request for too long.
+async fn without_request(place: &Place) {
+    tokio::time::sleep(FIRST_HEAD_TIMEOUT).await;
+    if place.has_begun() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Where connections come in.
+struct Entry {
+    listener: TcpListener,
+    places: Arc<Places>,
+    accepted: u64,
+    /// When the log last told that none can be accepted.
+    warned_at: Option<Instant>,
+}
+
+impl Entry {
+    /// The next connection that has a place.
+    async fn next(&mut self) -> (Stream, Peer, Taken) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, address)) => {
+                    // Whoever is gone by now has no address any more, and is nobody to make room for.
+                    let Ok(peer) = prepare(&stream, address) else { continue };
+                    self.accepted += 1;
+                    let taken = self.places.take(self.accepted).await;
+                    let mut inner = TimeoutWriter::new(stream);
+                    inner.set_timeout(Some(WRITE_TIMEOUT));
+                    let place = Arc::clone(&taken.place);
+                    return (NotedStream { inner: Box::pin(inner), place, is_writing: false }, peer, taken);
+                }
+                Err(error) if is_of_one_connection(error.kind()) => {}
+                Err(error) => {
+                    if self.warned_at.is_none_or(|warned| warned.elapsed() > WARNING_PAUSE) {
+                        self.warned_at = Some(Instant::now());
+                        tracing::warn!(%error, "connections cannot be accepted; idle ones make room");
+                    }
+                    // Most likely there are no file handles left.
+                    self.places.ask_one();
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+fn prepare(stream: &TcpStream, address: SocketAddr) -> io::Result<Peer> {
     // Replies that are streamed in parts would otherwise wait for the client's delayed ACK.
     stream.set_nodelay(true)?;
     let local_port = stream.local_addr()?.port();
-    let peer = Peer { address: address.ip().to_canonical(), local_port, is_encrypted: false };
-    let mut stream = TimeoutWriter::new(stream);
-    stream.set_timeout(Some(WRITE_TIMEOUT));
-    Ok((Box::pin(stream), peer, slot))
+    Ok(Peer { address: address.ip().to_canonical(), local_port, is_encrypted: false })
+}
+
+/// Whether accepting failed for the sake of the one who connected: it ended its connection before, or its network did
+/// (accept(2) hands such errors on).
+fn is_of_one_connection(kind: ErrorKind) -> bool {
+    use ErrorKind::{
+        ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, Interrupted, NetworkDown,
+        NetworkUnreachable, TimedOut,
+    };
+    matches!(
+        kind,
+        ConnectionAborted
+            | ConnectionRefused
+            | ConnectionReset
+            | HostUnreachable
+            | Interrupted
+            | NetworkDown
+            | NetworkUnreachable
+            | TimedOut
+    )
 }
 
 /// One connection from the handshake to its end. A handshake does not go on when service ends (`closing`).
 async fn connection(
     stream: Stream,
     peer: Peer,
+    place: Arc<Place>,
     tls: Option<Tls>,
     router: Router,
     watcher: Watcher,
     closing: CancellationToken,
 ) -> Outcome {
     let Some(tls) = tls else {
-        return requests(stream, peer, router, watcher).await;
+        return requests(stream, peer, place, router, watcher).await;
     };
-    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream));
-    let Some(handshake) = closing.run_until_cancelled(handshake).await else { return Ok(()) };
-    requests(handshake??, Peer { is_encrypted: true, ..peer }, router, watcher).await
+    let Some(stream) = closing.run_until_cancelled(tls.accept(stream)).await else { return Ok(()) };
+    requests(stream?, Peer { is_encrypted: true, ..peer }, place, router, watcher).await
 }
 
-async fn requests<S>(stream: S, peer: Peer, router: Router, watcher: Watcher) -> Outcome
+async fn requests<S>(stream: S, peer: Peer, place: Arc<Place>, router: Router, watcher: Watcher) -> Outcome
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
+        let under_way = place.begin();
         request.extensions_mut().insert(peer);
-        router.call(request.map(Body::new))
+        request.extensions_mut().insert(Arc::clone(&place));
+        let response = router.call(request.map(Body::new));
+        async move { Ok::<_, Infallible>(response.await?.map(|inner| ResponseBody { inner, _under_way: under_way })) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_header_size(REQUEST_HEAD_BYTES_MAX)
+        .max_buf_size(BUFFER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     Ok(watcher.watch(connection).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_gone_makes_nobody_give_way() {
+        let rows =
+            [(ErrorKind::ConnectionAborted, true), (ErrorKind::ConnectionReset, true), (ErrorKind::Other, false)];
+        for (kind, expected) in rows {
+            assert_eq!(is_of_one_connection(kind), expected, "{kind}");
+        }
+        for out_of_files in [23, 24] {
+            assert!(!is_of_one_connection(io::Error::from_raw_os_error(out_of_files).kind()));
+        }
+    }
 }

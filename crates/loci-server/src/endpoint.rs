@@ -10,7 +10,7 @@ use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Collected};
@@ -69,9 +69,15 @@ impl Endpoint {
             // Nobody looks at the body of such a request.
             return Ok((self.service)(body::drain(request).await).await);
         }
+        if is_encoded(request.headers()) {
+            body::drain(request).await;
+            let message = "Content-Encoding must be left out or `identity`: send the body as it is";
+            let refusal = Refusal::new(None, ErrorCode::INVALID_REQUEST, message);
+            return Ok(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusal));
+        }
         let (mut parts, body) = request.into_parts();
-        let body = match body::read(&parts.headers, body).await {
-            Ok(body) => body,
+        let (body, _share) = match body::read(&parts.headers, body, self.host.requests()).await {
+            Ok(read) => read,
             Err((status, refusal)) => return Ok(refused(status, refusal)),
         };
         Ok(match message::read(&body) {
@@ -84,6 +90,8 @@ impl Endpoint {
                 if is_listen(&message) {
                     parts.extensions.insert(Since::now(&self.host).await);
                 }
+                // The SDK reads it again.
+                drop(message);
                 hold_until_written(self.pass(parts, body).await, share).await
             }
             Ok(Incoming::Batch(elements)) => {
@@ -227,6 +235,10 @@ fn may_stand_in_batch(element: &Value) -> Result<(), Refusal> {
 
 fn refused(status: StatusCode, refusal: Refusal) -> Response {
     (status, Json(refusal.into_json())).into_response()
+}
+
+fn is_encoded(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

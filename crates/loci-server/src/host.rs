@@ -12,6 +12,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use crate::reply_share::ReplyBudget;
+use crate::request_share::RequestBudget;
 
 /// How often the store is asked for changes while somebody is subscribed to them.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -22,6 +23,7 @@ pub struct Host {
     calls: Arc<Semaphore>,
     outside_calls: Arc<Semaphore>,
     replies: ReplyBudget,
+    requests: RequestBudget,
     subscriptions: Arc<Semaphore>,
     versions: watch::Sender<u64>,
     polling: Mutex<bool>,
@@ -36,6 +38,7 @@ impl Host {
             calls: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
             outside_calls: Arc::new(Semaphore::new(OUTSIDE_CALLS_IN_FLIGHT_MAX)),
             replies: ReplyBudget::new(),
+            requests: RequestBudget::new(),
             subscriptions: Arc::new(Semaphore::new(SUBSCRIPTIONS_MAX)),
             versions: watch::Sender::new(0),
             polling: Mutex::new(false),
@@ -57,6 +60,11 @@ impl Host {
     /// The budget for replies.
     pub(crate) fn replies(&self) -> &ReplyBudget {
         &self.replies
+    }
+
+    /// The budget for requests.
+    pub(crate) fn requests(&self) -> &RequestBudget {
+        &self.requests
     }
 
     /// Runs blocking work for a caller, as one of at most [`CALLS_IN_FLIGHT_MAX`].
@@ -170,6 +178,66 @@ impl Host {
     }
 }
 
+/// That service ends before a call does.
+pub(crate) fn cut_off() -> Error {
+    Error::unavailable("loci shuts down and did not finish this call in time; look at its outcome before trying again")
+}
+
 fn closed() -> Error {
     Error::unavailable("loci is shutting down; try again when it is back")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    use loci_engine::SearchMode;
+    use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+
+    use super::*;
+
+    fn host() -> Arc<Host> {
+        let embedder = Arc::new(HashingEmbedder::new(8));
+        let clock = Arc::new(FixedClock::default());
+        Host::new(Arc::new(Engine::new(Arc::new(NaiveStore::new()), embedder, clock, SearchMode::Words)))
+    }
+
+    #[tokio::test]
+    async fn calls_beyond_the_limit_wait_and_those_that_are_given_up_meanwhile_never_run() {
+        let (host, ran) = (host(), Arc::new(AtomicUsize::new(0)));
+        let (release, held) = mpsc::channel::<()>();
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let held = Arc::new(Mutex::new(held));
+        let call = |host: &Arc<Host>| {
+            let (host, ran, held, tell) = (Arc::clone(host), Arc::clone(&ran), Arc::clone(&held), tell.clone());
+            tokio::spawn(async move {
+                let work = move |_: &Engine| {
+                    ran.fetch_add(1, Ordering::SeqCst);
+                    tell.send(()).unwrap();
+                    let _ = held.lock().unwrap().recv();
+                    Ok(())
+                };
+                host.call(work).await
+            })
+        };
+        let running: Vec<_> = (0..CALLS_IN_FLIGHT_MAX).map(|_| call(&host)).collect();
+        for _ in 0..CALLS_IN_FLIGHT_MAX {
+            told.recv().await.unwrap();
+        }
+        let (given_up, waiting) = (call(&host), call(&host));
+        given_up.abort();
+        assert!(given_up.await.unwrap_err().is_cancelled());
+        // A call that began is done to its end, and keeps its place until then.
+        let mut running = running.into_iter();
+        running.next().unwrap().abort();
+        assert_eq!(host.calls.available_permits(), 0);
+        drop(release);
+        for call in running.chain([waiting]) {
+            call.await.unwrap().unwrap();
+        }
+        assert_eq!(ran.load(Ordering::SeqCst), CALLS_IN_FLIGHT_MAX + 1);
+        let all = u32::try_from(CALLS_IN_FLIGHT_MAX).unwrap();
+        drop(host.calls.acquire_many(all).await.unwrap());
+    }
 }

@@ -12,7 +12,7 @@ use axum::routing::{any, get};
 use http::StatusCode;
 use ipnet::IpNet;
 use loci_core::Error;
-use loci_core::limits::REQUEST_BYTES_MAX;
+use loci_core::limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX};
 use loci_dialects::Dialect;
 use loci_engine::Engine;
 use rmcp::ServerHandler;
@@ -26,7 +26,7 @@ use crate::connections;
 use crate::cors::{AllowedOrigins, share_with_pages};
 use crate::endpoint::{Endpoint, RefusedNames};
 use crate::handler::DialectHandler;
-use crate::host::Host;
+use crate::host::{self, Host};
 use crate::monotonic::MonotonicTime;
 use crate::proxy::{Entrance, PublicUrl, note_origin};
 use crate::rate_limit::{CallLimit, RateLimit, limit_calls};
@@ -72,6 +72,9 @@ pub struct HttpConfig {
     pub time: MonotonicTime,
     /// Encrypts every connection, if there is one.
     pub tls: Option<Tls>,
+    /// Connections at a time, from 1 to [`CONNECTIONS_MAX`]; what is beyond clamps to it. When all places are taken, a
+    /// stranger or an idle connection gives way to the next one.
+    pub connections_max: usize,
 }
 
 impl HttpConfig {
@@ -88,6 +91,7 @@ impl HttpConfig {
             rate_limit: None,
             time: MonotonicTime::default(),
             tls: None,
+            connections_max: CONNECTIONS_MAX,
         }
     }
 
@@ -230,7 +234,8 @@ impl HttpServer {
 
     /// As [`HttpServer::serve`], for a router that more routes were added to.
     pub async fn serve_router(&self, listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) {
-        connections::serve(listener, self.config.tls.clone(), router, &self.cut_off, async {
+        let places_max = self.config.connections_max.clamp(1, CONNECTIONS_MAX);
+        connections::serve(listener, self.config.tls.clone(), router, places_max, &self.cut_off, async {
             shutdown.await;
             self.host.close();
         })
@@ -243,9 +248,7 @@ impl HttpServer {
 async fn until_cut_off(State(cut_off): State<CancellationToken>, request: Request, next: Next) -> Response {
     match cut_off.run_until_cancelled(next.run(request)).await {
         Some(response) => response,
-        None => failure(&Error::unavailable(
-            "loci shuts down and did not finish this call in time; look at its outcome before trying again",
-        )),
+        None => failure(&host::cut_off()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use loci_core::limits::{BATCH_REQUESTS_MAX, REQUEST_NESTING_MAX};
+use loci_core::limits::{BATCH_REQUESTS_MAX, REQUEST_NESTING_MAX, REQUEST_VALUES_MAX};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -67,6 +67,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refusal> {
         let message = "the message is not valid UTF-8".to_owned();
         return Err(Refusal { id: as_id(id), code: ErrorCode::PARSE_ERROR, message });
     };
+    if values_in(bytes) > REQUEST_VALUES_MAX {
+        let message = format!("the message has more than {REQUEST_VALUES_MAX} values; send less at a time");
+        return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, message));
+    }
     if text.trim_start().starts_with('[') {
         return read_batch(text);
     }
@@ -74,6 +78,21 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refusal> {
         Ok(message) => Ok(Incoming::Message(Box::new(message))),
         Err(error) => Err(refuse(text, &error)),
     }
+}
+
+/// At most how many values a text of JSON has, keys of objects included, without making them.
+pub(crate) fn values_in(text: &[u8]) -> usize {
+    let (mut values, mut in_string, mut escaped) = (1, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b':' | b'[' | b'{' if !in_string => values += 1,
+            _ => {}
+        }
+    }
+    values
 }
 
 fn read_batch(text: &str) -> Result<Incoming, Refusal> {
@@ -137,6 +156,10 @@ fn refuse(text: &str, error: &serde_json::Error) -> Refusal {
 /// off.
 fn recover_id(text: &str) -> Value {
     let mut seeker = IdSeeker::default();
+    if values_in(text.as_bytes()) > REQUEST_VALUES_MAX {
+        // The id itself may be all of them.
+        return seeker.id;
+    }
     // The text is known to be faulty; where it is does not matter here.
     let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut seeker);
     seeker.id
@@ -198,6 +221,23 @@ mod tests {
             let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
             assert_eq!(refusal_of(bytes), (id.map_or(Value::Null, Value::from), code), "{shown}");
         }
+    }
+
+    #[test]
+    fn values_are_counted_without_being_made() {
+        let rows = [("1", 1), ("[]", 2), ("[1,2]", 3), (r#"{"a":1,"b":[2]}"#, 6), (r#"["[,:{\\",", "a\"[["]"#, 3)];
+        for (text, values) in rows {
+            assert_eq!(values_in(text.as_bytes()), values, "{text}");
+        }
+        let message = |values: usize| {
+            let list = vec!["0"; values - 11].join(",");
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"x","params":{{"a":[{list}]}}}}"#)
+        };
+        assert_eq!(values_in(message(REQUEST_VALUES_MAX).as_bytes()), REQUEST_VALUES_MAX);
+        assert!(read(message(REQUEST_VALUES_MAX).as_bytes()).is_ok());
+        assert_eq!(refusal_of(message(REQUEST_VALUES_MAX + 1).as_bytes()), (Value::Null, -32600));
+        let as_id = format!(r#"{{"id":[{}"#, vec!["0"; REQUEST_VALUES_MAX].join(","));
+        assert_eq!(recover_id(&as_id), Value::Null);
     }
 
     #[test]

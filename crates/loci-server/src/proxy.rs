@@ -9,11 +9,13 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::header::{HOST, HeaderMap, HeaderValue};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, TRANSFER_ENCODING};
 use http::uri::{Authority, Uri};
 use ipnet::{IpNet, Ipv4Net};
 use loci_core::{Error, Result};
 
+use crate::auth::failure;
+use crate::body::drain;
 use crate::connections::Peer;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -286,8 +288,40 @@ fn address(text: &str) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-/// Puts the [`RequestOrigin`] into the request's extensions.
+/// Headers by which it is decided who is asked and by whom. With two of one, whoever stands in front of us may have
+/// believed the other.
+const DECISIVE: [HeaderName; 3] = [HOST, ORIGIN, CONTENT_TYPE];
+
+/// The header that the request says twice and perhaps differently, or in a form which others read otherwise; and what is
+/// wrong with it.
+fn ambiguous(request: &Request) -> Option<(HeaderName, &'static str)> {
+    const TWICE: &str = "stands there twice, or the request line says otherwise; send it once";
+    let headers = request.headers();
+    let twice = DECISIVE.into_iter().find(|name| headers.contains_key(name) && only(headers, name.as_str()).is_none());
+    let other = || {
+        let (host, in_line) = (headers.get(HOST)?, request.uri().authority()?);
+        (!host.as_bytes().eq_ignore_ascii_case(in_line.as_str().as_bytes())).then_some(HOST)
+    };
+    let with_user = || headers.get(HOST).filter(|host| host.as_bytes().contains(&b'@'));
+    let coded = || {
+        let coding = headers.contains_key(TRANSFER_ENCODING).then(|| only(headers, TRANSFER_ENCODING.as_str()))?;
+        (!coding.is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"))).then_some(())
+    };
+    let twice = twice.or_else(other).map(|name| (name, TWICE));
+    twice
+        .or_else(|| with_user().map(|_| (HOST, "has a user in it; send the host and the port alone")))
+        .or_else(|| coded().map(|()| (TRANSFER_ENCODING, "must be `chunked` and nothing else")))
+}
+
+/// Puts the [`RequestOrigin`] into the request's extensions, or refuses what can be read in two ways.
 pub(crate) async fn note_origin(State(entrance): State<Arc<Entrance>>, mut request: Request, next: Next) -> Response {
+    if let Some((name, problem)) = ambiguous(&request) {
+        drain(request).await;
+        let mut refused = failure(&Error::invalid(name.as_str(), problem));
+        // What comes next may be a part of this request to whoever stands in front of us.
+        refused.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        return refused;
+    }
     let peer = request.extensions().get::<Peer>().copied();
     let origin = entrance.origin(peer, request.headers_mut());
     request.extensions_mut().insert(origin);

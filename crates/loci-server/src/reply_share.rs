@@ -73,7 +73,8 @@ impl ReplyBudget {
         tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), taken).await.ok().and_then(Result::ok).ok_or_else(
             || {
                 Error::unavailable(
-                    "too many replies wait for their clients to read them; read those, or try again later",
+                    "too many calls are at work, or have replies that their clients did not read yet; read those, or \
+                     try again later",
                 )
             },
         )

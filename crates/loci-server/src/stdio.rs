@@ -23,10 +23,12 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWrite
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::handler::DialectHandler;
-use crate::host::Host;
+use crate::connections::{REFUSAL_TIMEOUT, SHUTDOWN_TIMEOUT};
+use crate::handler::{DialectHandler, protocol_error};
+use crate::host::{self, Host};
 use crate::message::{self, Incoming, Refusal};
 use crate::reply_share::ReplyShare;
+use crate::request_share::RequestShare;
 use crate::subscription::{Since, is_listen, lock};
 
 /// Requests that are read before earlier ones are answered: those at work, as many waiting, and
@@ -34,11 +36,14 @@ use crate::subscription::{Since, is_listen, lock};
 const IN_FLIGHT_MAX: usize = 2 * CALLS_IN_FLIGHT_MAX + SUBSCRIPTIONS_MAX;
 /// Messages that wait for the SDK, and lines that wait for the client to read them.
 const QUEUE_MAX: usize = 16;
-/// How long the client has to read the last replies after it closed its end.
+/// How long the client may take to read [`PART_BYTES`] of the replies after it closed its end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bytes that are written at a time: few, so that a slow reader is not taken for none.
+const PART_BYTES: usize = 16 << 10;
 
 /// Serves one client until it closes its end or the host closes; replies to what was read until
-/// then are written first. Nothing but the protocol goes to `writer`.
+/// then are written first, if the client reads them within some seconds. Nothing but the protocol goes to `writer`.
+/// When the host closes, calls have little more than a second to end, and are refused after it.
 ///
 /// # Errors
 /// `BrokenPipe`, or what else the writing failed with, as soon as a reply cannot be written; and
@@ -52,12 +57,14 @@ pub async fn serve_stdio(
 ) -> io::Result<()> {
     let (replies, lines) = mpsc::channel(QUEUE_MAX);
     let (incoming, messages) = mpsc::channel(QUEUE_MAX);
+    let closing = host.closing().clone();
     let handler = DialectHandler::for_caller(dialect, Arc::clone(&host), caller);
     let session = Arc::new(Session { state: Mutex::default(), answered: Notify::new(), replies, host });
-    let mut writing = tokio::spawn(write_lines(writer, lines));
-    let ending = handler.ending().clone();
+    let (ending, over) = (handler.ending().clone(), CancellationToken::new());
+    let mut writing = tokio::spawn(write_lines(writer, lines, ending.clone(), over.clone()));
     let reading = BufReader::new(reader);
     let reading = tokio::spawn(read_messages(reading, Arc::clone(&session), incoming, ending.clone()));
+    let cut_off = cut_off(Arc::clone(&session));
     let serving = async {
         match rmcp::serve_server(handler, PipeTransport { messages, session }).await {
             Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
@@ -67,27 +74,90 @@ pub async fn serve_stdio(
     };
     let outcome = tokio::select! {
         outcome = serving => outcome,
+        () = cut_off => Ok(()),
         // Nobody would see what further calls answer, and a client that keeps its other end open
         // would have them made for nothing.
         written = &mut writing => {
             reading.abort();
             ending.cancel();
-            return written.unwrap_or_else(|error| Err(io::Error::other(error)));
+            let written = written.unwrap_or_else(|error| Err(io::Error::other(error)));
+            // A client that closed its end and does not read is no failure of the service.
+            return written.or_else(|error| if error.kind() == io::ErrorKind::TimedOut { Ok(()) } else { Err(error) });
         }
     };
     reading.abort();
-    if tokio::time::timeout(FLUSH_TIMEOUT, writing).await.is_err() {
-        tracing::warn!("the client did not read the last replies");
+    ending.cancel();
+    over.cancel();
+    let given_up = async {
+        closing.cancelled().await;
+        tokio::time::sleep(REFUSAL_TIMEOUT).await;
+    };
+    // Whether the client reads the last replies is its own business.
+    tokio::select! {
+        _ = writing => {}
+        () = given_up => {}
     }
     outcome
 }
 
-async fn write_lines(mut writer: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Line>) -> io::Result<()> {
-    while let Some(line) = lines.recv().await {
-        writer.write_all(&line.bytes).await?;
-        writer.flush().await?;
+/// Writes lines until it is over; after the end of the input only as long as the client goes on reading.
+async fn write_lines(
+    mut writer: impl AsyncWrite + Unpin,
+    mut lines: mpsc::Receiver<Line>,
+    ending: CancellationToken,
+    over: CancellationToken,
+) -> io::Result<()> {
+    loop {
+        let line = tokio::select! {
+            line = lines.recv() => line,
+            () = over.cancelled(), if !lines.is_closed() => {
+                // What is in the queue is still to be written.
+                lines.close();
+                continue;
+            }
+        };
+        let Some(line) = line else { return Ok(()) };
+        for part in line.bytes.chunks(PART_BYTES) {
+            unless_stalled(&ending, writer.write_all(part)).await?;
+        }
+        unless_stalled(&ending, writer.flush()).await?;
     }
-    Ok(())
+}
+
+/// Writes, unless the client takes nothing for too long after the end of the input.
+///
+/// # Errors
+/// `TimedOut` then; what else the writing fails with.
+async fn unless_stalled(ending: &CancellationToken, write: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    let stalled = async {
+        ending.cancelled().await;
+        tokio::time::sleep(FLUSH_TIMEOUT).await;
+    };
+    tokio::select! {
+        written = write => written,
+        () = stalled => {
+            tracing::warn!("the client did not read the last replies");
+            Err(io::ErrorKind::TimedOut.into())
+        }
+    }
+}
+
+/// Waits until the host closes and calls had their time to end, and refuses those that did not.
+async fn cut_off(session: Arc<Session>) {
+    session.host.closing().cancelled().await;
+    tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
+    let refused = async {
+        let ids: Vec<_> = lock(&session.state).in_flight.keys().cloned().collect();
+        for id in ids {
+            let refusal = ServerJsonRpcMessage::error(protocol_error(&host::cut_off()), Some(id));
+            if let Some(line) = session.line_for(&refusal)? {
+                session.write(line).await?;
+            }
+        }
+        io::Result::Ok(())
+    };
+    // It fails where nobody reads.
+    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, refused).await;
 }
 
 /// What is to be written, with its share of the budget for replies until it is.
@@ -130,6 +200,8 @@ struct State {
 struct InFlight {
     batch: Option<u64>,
     share: ReplyShare,
+    /// None once the SDK has a subscription.
+    request: Option<Arc<RequestShare>>,
 }
 
 #[derive(Default)]
@@ -165,7 +237,9 @@ impl Session {
             ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        let InFlight { batch, share } = id.and_then(|id| state.in_flight.remove(id)).unwrap_or_default();
+        let in_flight = id.map_or_else(|| Some(InFlight::default()), |id| state.in_flight.remove(id));
+        // It was refused meanwhile.
+        let Some(InFlight { batch, share, .. }) = in_flight else { return Ok(None) };
         self.answered.notify_waiters();
         match batch {
             None => Line::of(message, share).map(Some),
@@ -180,7 +254,7 @@ impl Session {
     /// of its batch if these are complete without it.
     fn cancelled(&self, id: &RequestId) -> io::Result<Option<Line>> {
         let mut state = lock(&self.state);
-        let Some(InFlight { batch, share }) = state.in_flight.remove(id) else { return Ok(None) };
+        let Some(InFlight { batch, share, .. }) = state.in_flight.remove(id) else { return Ok(None) };
         self.answered.notify_waiters();
         let replies = batch.and_then(|batch| state.complete(batch, None)).filter(|replies| !replies.is_empty());
         replies.map(|replies| Line::of(&replies, share)).transpose()
@@ -311,13 +385,15 @@ async fn take_line(line: &[u8], session: &Session, incoming: &mpsc::Sender<Clien
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
     }
+    let request = session.host.requests().hold(line).await.map(Arc::new);
+    let in_flight = InFlight { request, ..InFlight::default() };
     match message::read(line) {
-        Ok(Incoming::Message(mut message)) => match admit(&mut message, InFlight::default(), session) {
+        Ok(Incoming::Message(mut message)) => match admit(&mut message, in_flight, session) {
             Ok(true) => forward(*message, session, incoming).await,
             Ok(false) => Ok(()),
             Err(refusal) => session.reply(&refusal.into_json()).await,
         },
-        Ok(Incoming::Batch(elements)) => take_batch(&elements, session, incoming).await,
+        Ok(Incoming::Batch(elements)) => take_batch(&elements, in_flight, session, incoming).await,
         Err(refusal) => session.reply(&refusal.into_json()).await,
     }
 }
@@ -345,10 +421,12 @@ async fn forward(
     session: &Session,
     incoming: &mpsc::Sender<ClientJsonRpcMessage>,
 ) -> io::Result<()> {
+    let mut subscription = None;
     if is_listen(&message)
         && let ClientJsonRpcMessage::Request(request) = &mut message
     {
         request.request.extensions_mut().insert(Since::now(&session.host).await);
+        subscription = Some(request.id.clone());
     }
     let cancelled = match &message {
         ClientJsonRpcMessage::Notification(notification) => match &notification.notification {
@@ -358,6 +436,12 @@ async fn forward(
         _ => None,
     };
     incoming.send(message).await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+    if let Some(id) = subscription
+        && let Some(in_flight) = lock(&session.state).in_flight.get_mut(&id)
+    {
+        // What it keeps of its request is little, and it may go on for days.
+        in_flight.request = None;
+    }
     match cancelled.map(|id| session.cancelled(&id)).transpose()?.flatten() {
         Some(replies) => session.write(replies).await,
         None => Ok(()),
@@ -366,6 +450,7 @@ async fn forward(
 
 async fn take_batch(
     elements: &[Value],
+    in_flight: InFlight,
     session: &Session,
     incoming: &mpsc::Sender<ClientJsonRpcMessage>,
 ) -> io::Result<()> {
@@ -377,7 +462,7 @@ async fn take_batch(
         state.batches_begun += 1;
         state.batches_begun
     };
-    let in_flight = InFlight { batch: Some(number), share: ReplyShare::of_batch() };
+    let in_flight = InFlight { batch: Some(number), share: ReplyShare::of_batch(), ..in_flight };
     let mut batch = Batch::default();
     let mut messages = Vec::new();
     let mut ids = HashSet::new();

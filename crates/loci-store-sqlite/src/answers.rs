@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::codec::{decode_vector, encode_vector};
 use crate::failure::{Result, damaged, unless_taken};
 use crate::remove::not_wiped;
-use crate::row::{read_moment, read_space};
+use crate::row::{intact, read_moment, read_space};
 use crate::write::model;
 use crate::writer::Turn;
 
@@ -84,16 +84,25 @@ pub(crate) fn nearest(
         }
     }
     let Some(((_, cosine, ..), row)) = nearest else { return Ok(None) };
-    let sql = format!("{ENTRIES} WHERE e.row = ?1");
+    let sql = format!("{} WHERE e.row = ?1", entries());
     let entry = snapshot.prepare_cached(&sql)?.query_row([row], |row| Ok(read_entry(row)))??;
     Ok(Some((entry, cosine)))
 }
 
+/// Whether a row of `cache_entry AS e` is as it was written.
+pub(crate) const HOLDS: &str = "e.checksum IS loci_checksum(e.row, e.space, e.id, e.owner, e.created_at, e.expires_at, \
+     e.query, e.model, e.scale, e.vector, e.response)";
+
 /// All entries, whole, for [`read_entry`].
-pub(crate) const ENTRIES: &str = "SELECT e.space, e.id, e.owner, e.created_at, e.expires_at, e.query, m.fingerprint,
-    e.scale, e.vector, e.response FROM cache_entry AS e LEFT JOIN model AS m ON m.row = e.model";
+pub(crate) fn entries() -> String {
+    format!(
+        "SELECT e.space, e.id, e.owner, e.created_at, e.expires_at, e.query, m.fingerprint, e.scale, e.vector,
+            e.response, {HOLDS} FROM cache_entry AS e LEFT JOIN model AS m ON m.row = e.model"
+    )
+}
 
 pub(crate) fn read_entry(row: &Row<'_>) -> Result<CacheEntry> {
+    intact(row, 10, "cached answer", 1)?;
     let vector = match row.get::<_, Option<String>>(6)? {
         Some(fingerprint) => {
             let mut values = Vec::new();
@@ -120,12 +129,18 @@ pub(crate) fn queries(
     owner: &str,
     now: Timestamp,
 ) -> Result<Vec<(MemoryId, String)>> {
-    let sql = "SELECT id, query FROM cache_entry WHERE space = ?1 AND owner = ?2 AND expires_at > ?3 ORDER BY id";
-    let mut statement = connection.prepare_cached(sql)?;
-    let queries = statement.query_map(params![space.as_str(), owner, now.microseconds()], |row| {
-        Ok((MemoryId::new(row.get::<_, String>(0)?), row.get(1)?))
-    })?;
-    Ok(queries.collect::<rusqlite::Result<_>>()?)
+    let sql = format!(
+        "SELECT id, query, {HOLDS} FROM cache_entry AS e
+         WHERE space = ?1 AND owner = ?2 AND expires_at > ?3 ORDER BY id"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![space.as_str(), owner, now.microseconds()])?;
+    let mut queries = Vec::new();
+    while let Some(row) = rows.next()? {
+        intact(row, 2, "cached answer", 0)?;
+        queries.push((MemoryId::new(row.get::<_, String>(0)?), row.get(1)?));
+    }
+    Ok(queries)
 }
 
 /// Deletes entries for one turn: at how many of the ids it has looked, and how many entries there were.

@@ -7,9 +7,22 @@ use rusqlite::{Connection, Row, params};
 use crate::failure::{Result, damaged};
 use crate::read::{bound, parameters};
 use crate::remove::is_wiped;
-use crate::row::{read_moment, read_space};
+use crate::row::{intact, read_moment, read_space};
 
 const COLUMNS: &str = "space, at, user, dialect, tool, operation, duration, query, results, code, message, caller";
+/// Whether a row is as it was written.
+macro_rules! holds {
+    () => {
+        "checksum IS loci_checksum(number, space, at, user, caller, dialect, tool, operation, duration, query, \
+         results, code, message)"
+    };
+}
+pub(crate) use holds;
+
+/// The columns that [`read_entry`] reads, in its order.
+pub(crate) fn columns() -> String {
+    format!("number, {COLUMNS}, {}", holds!())
+}
 
 pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<()> {
     let sql = format!("INSERT INTO audit ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
@@ -57,7 +70,7 @@ pub(crate) fn read(connection: &Connection, query: &AuditQuery) -> Result<Vec<(u
 pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>) {
     let number = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
     let mut values = vec![(":limit", bound(query.limit))];
-    let mut sql = format!("SELECT number, {COLUMNS} FROM audit WHERE true");
+    let mut sql = format!("SELECT {} FROM audit WHERE true", columns());
     let conditions = [
         (":after", " AND number > :after", query.after.map(number)),
         (":space", " AND space = :space", query.space.as_ref().map(|space| space.as_str().to_owned().into())),
@@ -77,7 +90,8 @@ pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>)
 }
 
 /// The entry in the columns after the first.
-fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
+pub(crate) fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
+    intact(row, 13, "audit entry", 0)?;
     let failure = match row.get::<_, Option<String>>(10)? {
         Some(name) => {
             let code = ErrorCode::ALL.into_iter().find(|code| code.name() == name).ok_or_else(damaged)?;

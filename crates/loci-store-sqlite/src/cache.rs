@@ -6,13 +6,12 @@ use std::time::Instant;
 use loci_core::Error;
 use rusqlite::Connection;
 
-use crate::connection::Database;
-use crate::failure::{Result, describe_read};
+use crate::connection::{Database, NO_DATA_VERSION, data_version};
+use crate::failure::{Result, describe_read, refuse_upgraded};
 use crate::index::Index;
-use crate::load::{PASSAGE_COLUMNS, Passages, load, models};
+use crate::load::{load, models, passages_of};
 use crate::read;
 use crate::row::{STORED_COLUMNS, read_stored};
-use crate::write::passage_keys;
 
 /// The index, loaded by the first search.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub(crate) struct Cache {
 #[derive(Debug)]
 struct Follower {
     connection: Connection,
-    /// Changes whenever another connection commits, in this process or another.
+    /// As of when the index was last brought up to date.
     data_version: i64,
     /// The newest change that the index has.
     change: i64,
@@ -70,10 +69,11 @@ impl Cache {
     fn follow(&self, place: &mut MutexGuard<'_, Option<Follower>>) -> Result<()> {
         let follower = match place.as_mut() {
             Some(follower) => follower,
-            // No version is negative, so that the first look finds a difference.
-            None => {
-                place.insert(Follower { connection: self.database.connect_reader()?, data_version: -1, change: -1 })
-            }
+            None => place.insert(Follower {
+                connection: self.database.connect_reader()?,
+                data_version: NO_DATA_VERSION,
+                change: -1,
+            }),
         };
         let data_version = data_version(&follower.connection)?;
         if data_version == follower.data_version {
@@ -81,6 +81,7 @@ impl Cache {
         }
         let snapshot = follower.connection.unchecked_transaction()?;
         let newest = read::version(&snapshot)?;
+        refuse_upgraded(&snapshot)?;
         // Most of what is written besides memories changes nothing here, and holds no search up.
         if newest != follower.change {
             let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
@@ -99,10 +100,6 @@ impl Cache {
         follower.change = newest;
         Ok(())
     }
-}
-
-fn data_version(connection: &Connection) -> Result<i64> {
-    Ok(connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
 }
 
 /// The rows of the memories that changed after the change `known`, up to `newest`, each once; none
@@ -129,8 +126,6 @@ fn apply(connection: &Connection, index: &mut Index, changed: &[i64]) -> Result<
     }
     let memory = format!("SELECT {STORED_COLUMNS} FROM memory AS m WHERE m.row = ?1 AND m.deleted_at IS NULL");
     let mut memory = connection.prepare_cached(&memory)?;
-    let passages = format!("SELECT {PASSAGE_COLUMNS} FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row");
-    let mut passages = connection.prepare_cached(&passages)?;
     // All of them first, since an id may have moved from one row to another.
     for row in changed {
         index.remove(*row);
@@ -139,12 +134,7 @@ fn apply(connection: &Connection, index: &mut Index, changed: &[i64]) -> Result<
         let mut rows = memory.query([row])?;
         let Some(columns) = rows.next()? else { continue };
         index.insert(*row, &read_stored(columns)?);
-        let mut rows = passages.query(passage_keys(*row))?;
-        let mut found = Passages::default();
-        while let Some(columns) = rows.next()? {
-            found.push(columns)?;
-        }
-        found.each(|row, passage| index.add_passage(row, passage))?;
+        passages_of(connection, *row)?.each(|row, passage| index.add_passage(row, passage))?;
     }
     index.settle();
     Ok(())

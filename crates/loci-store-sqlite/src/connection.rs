@@ -7,14 +7,16 @@ use std::time::Duration;
 use loci_core::Error;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::failure::{Failure, Result, describe_read};
+use crate::checksum;
+use crate::failure::{Failure, Result, describe_read, refuse_upgraded};
 
 /// Settings of every connection. A small page cache keeps an idle process small: what is hot is in
 /// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone. What
-/// is deleted is overwritten. The writer lowers `synchronous` for commits that need no flush.
+/// is deleted is overwritten. The writer lowers `synchronous` for commits that need no flush, and keeps the log short.
 const SETTINGS: &str = "PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;
     PRAGMA checkpoint_fullfsync = ON;
+    PRAGMA wal_autocheckpoint = 0;
     PRAGMA cache_size = -1024;
     PRAGMA journal_size_limit = 16777216;
     PRAGMA trusted_schema = OFF;
@@ -39,6 +41,7 @@ impl Database {
         connection.busy_timeout(self.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
         connection.execute_batch(SETTINGS)?;
+        checksum::register(&connection)?;
         Ok(connection)
     }
 
@@ -62,7 +65,14 @@ impl Database {
 #[derive(Debug)]
 pub(crate) struct Readers {
     database: Database,
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Vec<ReadingConnection>>,
+}
+
+#[derive(Debug)]
+struct ReadingConnection {
+    connection: Connection,
+    /// As of when the versions of the database were known to be those of this build.
+    data_version: i64,
 }
 
 impl Readers {
@@ -70,21 +80,35 @@ impl Readers {
         Readers { database, idle: Mutex::new(Vec::new()) }
     }
 
-    /// Reads with a connection of its own. A connection that failed is not used again.
+    /// Reads with a connection of its own. A connection that failed is not used again. What a newer version may have
+    /// written is refused.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T, Error> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = idle().pop();
-        let connection = match waiting {
-            Some(connection) => connection,
-            None => self.database.connect_reader().map_err(Failure::from)?,
+        let (connection, known) = match waiting {
+            Some(ReadingConnection { connection, data_version }) => (connection, data_version),
+            None => (self.database.connect_reader().map_err(Failure::from)?, NO_DATA_VERSION),
         };
         let value = read(&connection).map_err(|failure| describe_read(failure, &connection))?;
+        // Now, so that no upgrade comes between the look and what was read.
+        let data_version = data_version(&connection).map_err(Failure::from)?;
+        if data_version != known {
+            refuse_upgraded(&connection)?;
+        }
         let mut idle = idle();
         if idle.len() < READERS_IDLE_MAX {
-            idle.push(connection);
+            idle.push(ReadingConnection { connection, data_version });
         }
         Ok(value)
     }
+}
+
+/// None is like it, so that a first look finds a difference.
+pub(crate) const NO_DATA_VERSION: i64 = -1;
+
+/// Changes whenever another connection commits, in this process or another.
+pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }
 
 /// Moves what is in the write-ahead log into the database, as far as nobody is held up by it.

@@ -1,11 +1,20 @@
 //! Statements over decisions.
 
 use loci_core::{Decision, Space, Timestamp};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use crate::failure::{Result, damaged};
 use crate::remove::not_wiped;
-use crate::row::read_moment;
+use crate::row::{intact, read_moment, read_space};
+
+/// Whether a row is as it was written.
+pub(crate) const HOLDS: &str =
+    "checksum IS loci_checksum(space, owner, key, value, created_at, updated_at, expires_at)";
+
+/// The columns that [`read`] reads, in its order.
+pub(crate) fn columns() -> String {
+    format!("space, owner, key, value, created_at, updated_at, expires_at, {HOLDS}")
+}
 
 pub(crate) fn put(connection: &Connection, decision: &Decision, since: u64) -> Result<bool> {
     let Decision { space, owner, key, value, created_at, updated_at, expires_at } = decision;
@@ -33,18 +42,26 @@ pub(crate) fn find(
     key: &str,
     now: Timestamp,
 ) -> Result<Option<Decision>> {
-    let sql = "SELECT value, created_at, updated_at, expires_at FROM decision
-        WHERE space = ?1 AND owner = ?2 AND key = ?3 AND (expires_at IS NULL OR expires_at > ?4)";
-    let mut statement = connection.prepare_cached(sql)?;
+    // Of what is damaged, it is not known when it ends.
+    let sql = format!(
+        "SELECT {} FROM decision WHERE space = ?1 AND owner = ?2 AND key = ?3
+         AND (expires_at IS NULL OR expires_at > ?4 OR NOT {HOLDS})",
+        columns()
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![space.as_str(), owner, key, now.microseconds()])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(Decision {
-        space: space.clone(),
-        owner: owner.to_owned(),
-        key: key.to_owned(),
-        value: row.get(0)?,
-        created_at: read_moment(row, 1)?.ok_or_else(damaged)?,
-        updated_at: read_moment(row, 2)?.ok_or_else(damaged)?,
-        expires_at: read_moment(row, 3)?,
-    }))
+    rows.next()?.map(read).transpose()
+}
+
+pub(crate) fn read(row: &Row<'_>) -> Result<Decision> {
+    intact(row, 7, "decision", 2)?;
+    Ok(Decision {
+        space: read_space(&row.get::<_, String>(0)?)?,
+        owner: row.get(1)?,
+        key: row.get(2)?,
+        value: row.get(3)?,
+        created_at: read_moment(row, 4)?.ok_or_else(damaged)?,
+        updated_at: read_moment(row, 5)?.ok_or_else(damaged)?,
+        expires_at: read_moment(row, 6)?,
+    })
 }

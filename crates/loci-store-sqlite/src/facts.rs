@@ -4,24 +4,48 @@ use loci_core::{Direction, Fact, FactCounts, FactQuery, Name, Period, Space, Tim
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::failure::{Result, conflict, damaged, unless_taken};
+use crate::failure::{Result, conflict, damaged, damaged_row, unless_taken};
 use crate::read::{bound, parameters};
-use crate::row::{read_moment, read_space};
+use crate::row::{intact, none_broken, read_moment, read_space};
 use crate::write::log_other;
 
+/// Whether a row of `fact AS f` is as it was written.
+const HOLDS: &str = "f.checksum IS loci_checksum(f.row, f.space, f.id, f.subject, f.predicate, f.object, f.from_first, \
+     f.from_last, f.to_first, f.to_last, f.source, f.created_at)";
+/// Whether a row of `graph_name AS n` is as it was written.
+const NAME_HOLDS: &str = "n.checksum IS loci_checksum('graph_name', n.space, n.is_relation, n.key, n.spelling)";
+/// What a failure calls such a row, before the space.
+const NAME_NOUN: &str = "a name in the facts of";
+
 /// What [`read`] reads of `fact AS f`, in its order.
-pub(crate) const COLUMNS: &str = "f.space, f.id, f.subject, f.predicate, f.object, f.from_first, f.from_last, \
-     f.to_first, f.to_last, f.source, f.created_at, \
-     (SELECT spelling FROM graph_name WHERE space = f.space AND is_relation = 0 AND key = f.subject), \
-     (SELECT spelling FROM graph_name WHERE space = f.space AND is_relation = 1 AND key = f.predicate), \
-     (SELECT spelling FROM graph_name WHERE space = f.space AND is_relation = 0 AND key = f.object)";
+pub(crate) fn columns() -> String {
+    let spelling = |is_relation: bool, key: &str| {
+        format!(
+            "(SELECT n.spelling FROM graph_name AS n WHERE n.space = f.space AND n.is_relation = {is_relation} \
+             AND n.key = f.{key} AND {NAME_HOLDS})"
+        )
+    };
+    format!(
+        "f.space, f.id, f.subject, f.predicate, f.object, f.from_first, f.from_last, f.to_first, f.to_last, f.source, \
+         f.created_at, {}, {}, {}, {HOLDS}",
+        spelling(false, "subject"),
+        spelling(true, "predicate"),
+        spelling(false, "object")
+    )
+}
 
 pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
     let Fact { space, id, subject, predicate, object, valid_from, valid_to, source, created_at } = fact;
     let name = "INSERT OR IGNORE INTO graph_name (space, is_relation, key, spelling) VALUES (?1, ?2, ?3, ?4)";
     let mut name_statement = connection.prepare_cached(name)?;
+    let broken = format!(
+        "SELECT 1 FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = ?2 AND n.key = ?3 AND NOT {NAME_HOLDS}"
+    );
     for (is_relation, Name { key, spelling }) in [(false, subject), (true, predicate), (false, object)] {
-        name_statement.execute(params![space.as_str(), is_relation, key, spelling])?;
+        let is_known = name_statement.execute(params![space.as_str(), is_relation, key, spelling])? == 0;
+        if is_known {
+            none_broken(connection, &broken, params![space.as_str(), is_relation, key], NAME_NOUN, space.as_str())?;
+        }
     }
     let sql = "INSERT INTO fact (space, id, subject, predicate, object, from_first, from_last, to_first, to_last, \
                source, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
@@ -49,6 +73,8 @@ pub(crate) fn end(
     before: Option<Period>,
     valid_to: Period,
 ) -> Result<()> {
+    let broken = format!("SELECT 1 FROM fact AS f WHERE f.space = ?1 AND f.id = ?2 AND NOT {HOLDS}");
+    none_broken(connection, &broken, [space.as_str(), id], "fact", id)?;
     let sql = "UPDATE fact SET to_first = ?5, to_last = ?6
         WHERE space = ?1 AND id = ?2 AND to_first IS ?3 AND to_last IS ?4";
     let ended = connection.prepare_cached(sql)?.execute(params![
@@ -105,12 +131,14 @@ pub(crate) fn find_sql(query: &FactQuery) -> String {
     let scopes: Vec<String> = of_entity.into_iter().chain(of_triple).collect();
     let mut conditions = if scopes.is_empty() { "space = :space".to_owned() } else { scopes.join(" AND ") };
     if query.as_of.is_some() {
-        conditions
-            .push_str(" AND (from_first IS NULL OR from_first <= :last) AND (to_last IS NULL OR to_last >= :first)");
+        // Of what is damaged, it is not known when it held.
+        conditions.push_str(" AND ((from_first IS NULL OR from_first <= :last) AND ");
+        conditions.push_str(&format!("(to_last IS NULL OR to_last >= :first) OR NOT {HOLDS})"));
     }
+    let columns = columns();
     // The names come last, of what is returned alone.
     format!(
-        "SELECT {COLUMNS} FROM (SELECT * FROM fact WHERE {conditions} ORDER BY from_first, created_at, id LIMIT :limit
+        "SELECT {columns} FROM (SELECT * FROM fact AS f WHERE {conditions} ORDER BY from_first, created_at, id LIMIT :limit
          OFFSET :offset) AS f ORDER BY f.from_first, f.created_at, f.id"
     )
 }
@@ -126,9 +154,18 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
     let (things, facts) = totals.unwrap_or_default();
     let whose = params![space.as_str(), now.microseconds()];
     let ended: i64 = snapshot.prepare_cached(ENDED)?.query_row(whose, |row| row.get(0))?;
-    let sql = "SELECT spelling FROM graph_name WHERE space = ?1 AND is_relation = 1 ORDER BY key";
-    let mut statement = snapshot.prepare_cached(sql)?;
-    let predicates = statement.query_map([space.as_str()], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let sql = format!(
+        "SELECT n.space, n.spelling, {NAME_HOLDS} FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = 1
+         ORDER BY n.key"
+    );
+    let mut statement = snapshot.prepare_cached(&sql)?;
+    let mut rows = statement.query([space.as_str()])?;
+    let mut predicates = Vec::new();
+    while let Some(row) = rows.next()? {
+        intact(row, 2, NAME_NOUN, 0)?;
+        predicates.push(row.get(1)?);
+    }
+    drop(rows);
     drop(statement);
     snapshot.finish()?;
     Ok(FactCounts {
@@ -140,7 +177,13 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Fact> {
-    let name = |key, spelling| -> Result<Name> { Ok(Name { key: row.get(key)?, spelling: row.get(spelling)? }) };
+    intact(row, 14, "fact", 1)?;
+    // It is told by its names: without a spelling that is as it was written it is not the one that was filed.
+    let name = |key, spelling: usize| -> Result<Name> {
+        let spelling: Option<String> = row.get(spelling)?;
+        let Some(spelling) = spelling else { return Err(damaged_row("fact", row.get_ref(1)?).into()) };
+        Ok(Name { key: row.get(key)?, spelling })
+    };
     let period = |first, last| -> Result<Option<Period>> {
         let (first, last) = (read_moment(row, first)?, read_moment(row, last)?);
         Ok(first.zip(last).map(|(first, last)| Period { first, last }))

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use loci_core::Error;
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::schema;
@@ -43,7 +44,7 @@ impl Failure {
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Failure::Database(error) => is_damage(error),
-            Failure::Refused(error) => *error == damaged(),
+            Failure::Refused(error) => error.message.ends_with(DAMAGED),
         }
     }
 }
@@ -64,19 +65,39 @@ pub(crate) fn describe(error: &rusqlite::Error) -> Error {
              process that does not end",
         ),
         Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => Error::unavailable(format!(
-            "the disk that holds the database reports a fault ({error}): nothing was written; check the disk and \
-             try again"
+            "the disk that holds the database reports a fault ({error}): this is not acknowledged, and may be there or \
+             not; check the disk, then look before you try again"
         )),
         Some(ErrorCode::OutOfMemory) => Error::unavailable("there is not enough memory for this; try again later"),
         _ => Error::internal(format!("the database refused a statement ({error}); please report this")),
     }
 }
 
+/// How every message ends that tells of damage.
+const DAMAGED: &str = " is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on";
+
 /// The database holds something that no version of loci writes.
 pub(crate) fn damaged() -> Error {
-    Error::unavailable(
-        "the database is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on",
-    )
+    Error::unavailable(format!("the database{DAMAGED}"))
+}
+
+/// A row is not what was written: what it is, and what names it and tells nothing of its content.
+pub(crate) fn damaged_row(noun: &str, key: ValueRef<'_>) -> Error {
+    Error::unavailable(format!("{noun} `{}`{DAMAGED}", readable(key)))
+}
+
+/// A name that may be damaged, too, as one can be shown.
+pub(crate) fn readable(name: ValueRef<'_>) -> String {
+    const CHARACTERS_MAX: usize = 100;
+    match name {
+        ValueRef::Null => "?".to_owned(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            text.chars().take(CHARACTERS_MAX).flat_map(char::escape_debug).collect()
+        }
+    }
 }
 
 /// Another process brought the database to a version that this one must not write and may not understand.
@@ -94,13 +115,19 @@ fn is_damage(error: &rusqlite::Error) -> bool {
         )
 }
 
+/// Fails if another process brought the database to a newer version than this build knows. Whether it is damaged is left
+/// to what is read of it.
+pub(crate) fn refuse_upgraded(connection: &Connection) -> Result<(), Error> {
+    match schema::compare(connection) {
+        Ok(Ordering::Greater) => Err(upgraded()),
+        _ => Ok(()),
+    }
+}
+
 /// The failure of a read for a caller. What this build cannot read is no damage if a newer one has upgraded the
 /// database meanwhile; the versions cost a look only then.
 pub(crate) fn describe_read(failure: Failure, connection: &Connection) -> Error {
-    match schema::compare(connection) {
-        Ok(Ordering::Greater) => upgraded(),
-        _ => failure.into(),
-    }
+    refuse_upgraded(connection).err().unwrap_or_else(|| failure.into())
 }
 
 /// What did not hold, for a caller who may try again.

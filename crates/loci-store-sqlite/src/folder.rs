@@ -55,6 +55,12 @@ fn check_owner(_folder: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// The kind of the file system that a folder is on, as Linux names it; none where that cannot be told.
+pub fn file_system(folder: &Path) -> Option<String> {
+    let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    crate::mounts::file_system(&mountinfo, &fs::canonicalize(folder).ok()?)
+}
+
 fn check_file_system(folder: &Path) -> Result<(), OpenError> {
     // Only Linux has the table; elsewhere nothing is known and nothing refused.
     let mountinfo = match fs::read_to_string("/proc/self/mountinfo") {

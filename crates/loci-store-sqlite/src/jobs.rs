@@ -9,6 +9,7 @@ use crate::row::read_space;
 
 /// Gives the memory of that row a job.
 pub(crate) fn enqueue(connection: &Connection, row: i64, memory: &MemoryId, due_at: Timestamp) -> Result<()> {
+    connection.prepare_cached("DELETE FROM job WHERE memory = ?1 AND due_at IS NULL")?.execute([row])?;
     let sql = "INSERT INTO job (memory, due_at, attempts) VALUES (?1, ?2, 0)";
     let added = connection.prepare_cached(sql)?.execute([row, due_at.microseconds()]);
     unless_taken(added, || format!("memory `{memory}` has a job already")).map(|_| ())

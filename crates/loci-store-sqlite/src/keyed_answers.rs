@@ -1,27 +1,47 @@
 //! Statements over answers that are kept under their callers' keys.
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
-use loci_core::{ContentHash, KeyedAnswer, Space, Timestamp};
+use loci_core::{ContentHash, KeyedAnswer, MemoryId, Space, Timestamp};
 use rusqlite::{Connection, Row, params};
 
+use crate::codec::{decode_names, encode_names};
 use crate::failure::{Result, conflict, damaged};
 use crate::read::bound;
-use crate::row::{read_moment, read_space};
+use crate::row::{intact, none_broken, read_moment, read_space};
+
+const COLUMNS: &str = "space, owner, origin, operation, key, request, created_at, expires_at, memories, answer";
+/// Whether a row is as it was written.
+pub(crate) const HOLDS: &str = "checksum IS loci_checksum(row, space, owner, origin, operation, key, request, \
+     created_at, expires_at, bytes, memories, answer)";
 
 /// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "space, owner, origin, operation, key, request, created_at, expires_at, answer";
+pub(crate) fn columns() -> String {
+    format!("{COLUMNS}, row, {HOLDS}")
+}
 
 /// Keeps an answer, in the place of one that had expired when it was made, and removes the oldest that are
-/// too many with it.
+/// too many with it. Nothing is kept if a memory is gone whose text it holds.
 pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> {
+    let KeyedAnswer { space, owner, origin, operation, key, request, answer, memories, created_at, expires_at } =
+        answer;
+    let memories: Vec<_> = memories.iter().map(|id| id.as_str().to_owned()).collect();
+    let memories = encode_names(&memories);
+    if connection.prepare_cached(IS_GONE)?.exists(params![space.as_str(), memories, created_at.microseconds()])? {
+        return Ok(());
+    }
+    let broken = format!(
+        "SELECT 1 FROM keyed_answer
+         WHERE space = ?1 AND ifnull(owner, 0) = ifnull(?2, 0) AND operation = ?3 AND key = ?4 AND NOT {HOLDS}"
+    );
+    let whose = params![space.as_str(), owner, operation, key];
+    none_broken(connection, &broken, whose, "the answer to the operation", operation)?;
     let sql = format!(
-        "INSERT INTO keyed_answer ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+        "INSERT INTO keyed_answer ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
          ON CONFLICT (space, ifnull(owner, 0), operation, key) DO UPDATE
          SET origin = excluded.origin, request = excluded.request, created_at = excluded.created_at,
-             expires_at = excluded.expires_at, answer = excluded.answer
+             expires_at = excluded.expires_at, memories = excluded.memories, answer = excluded.answer
          WHERE expires_at <= excluded.created_at"
     );
-    let KeyedAnswer { space, owner, origin, operation, key, request, answer, created_at, expires_at } = answer;
     let kept = connection.prepare_cached(&sql)?.execute(params![
         space.as_str(),
         owner,
@@ -31,6 +51,7 @@ pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> 
         request.0,
         created_at.microseconds(),
         expires_at.microseconds(),
+        memories,
         answer,
     ])?;
     if kept == 0 {
@@ -43,6 +64,10 @@ pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> 
     Ok(())
 }
 
+/// Whether one of the memories `?2` of a space is not there, or no longer at the moment `?3`.
+pub(crate) const IS_GONE: &str = "SELECT 1 FROM json_each(?2) WHERE NOT EXISTS (
+    SELECT 1 FROM memory WHERE space = ?1 AND id = value AND deleted_at IS NULL AND forgotten_at IS NULL
+        AND (expires_at IS NULL OR expires_at > ?3))";
 /// Whether an owner has more than `?3` answers, or more than `?4` bytes of them. The total is kept by triggers.
 pub(crate) const EXCEEDS: &str = "SELECT 1 FROM keyed_answer_total
     WHERE space = ?1 AND owner = ifnull(?2, 0) AND (answers > ?3 OR bytes > ?4)";
@@ -67,12 +92,15 @@ pub(crate) fn find(
 
 pub(crate) fn find_sql() -> String {
     format!(
-        "SELECT {COLUMNS} FROM keyed_answer
-         WHERE space = ?1 AND ifnull(owner, 0) = ifnull(?2, 0) AND operation = ?3 AND key = ?4 AND expires_at > ?5"
+        "SELECT {} FROM keyed_answer
+         WHERE space = ?1 AND ifnull(owner, 0) = ifnull(?2, 0) AND operation = ?3 AND key = ?4
+             AND (expires_at > ?5 OR NOT {HOLDS})",
+        columns()
     )
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<KeyedAnswer> {
+    intact(row, 11, "the answer under a key in row", 10)?;
     Ok(KeyedAnswer {
         space: read_space(&row.get::<_, String>(0)?)?,
         owner: row.get(1)?,
@@ -82,6 +110,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<KeyedAnswer> {
         request: ContentHash(row.get(5)?),
         created_at: read_moment(row, 6)?.ok_or_else(damaged)?,
         expires_at: read_moment(row, 7)?.ok_or_else(damaged)?,
-        answer: row.get(8)?,
+        memories: decode_names(&row.get::<_, String>(8)?)?.into_iter().map(MemoryId::new).collect(),
+        answer: row.get(9)?,
     })
 }

@@ -11,10 +11,15 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 mod answers;
+mod archive;
 mod audit;
+mod backup;
+mod bring_back;
 mod cache;
+mod checksum;
 mod codec;
 mod connection;
+mod damaged_log;
 mod decisions;
 mod doctor;
 mod facts;
@@ -30,19 +35,29 @@ mod note_files;
 mod open;
 #[cfg(test)]
 mod plans;
+mod presence;
 mod read;
 mod reanalysis;
 mod remove;
+mod repair;
 mod row;
+mod salvage;
 mod schema;
 mod settings;
 mod source_files;
 mod store;
 mod tally;
 mod tokens;
+mod trees;
 mod tunnels;
 mod write;
 mod writer;
 
+pub use backup::{DAMAGED_LOG, Inspected, RESTORE_MARK, Snapshot};
+pub use doctor::{Problem, ProblemKind};
+pub use folder::file_system;
 pub use open::{OpenError, Options};
+pub use presence::AloneLock;
+pub use repair::{Reindexed, Repaired};
+pub use salvage::{DamagedPage, LogState, Salvaged, look_at_log, salvage};
 pub use store::SqliteStore;

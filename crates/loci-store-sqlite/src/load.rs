@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 
 use loci_core::{Error, ModelId};
+use rusqlite::fallible_streaming_iterator::FallibleStreamingIterator;
 use rusqlite::{Connection, Row, Rows};
 
 use crate::codec::{decode_terms, decode_vector};
@@ -13,9 +14,12 @@ use crate::failure::{Result, damaged};
 use crate::index::{Index, StoredPassage, StoredVector, Texts};
 use crate::read::POSITION_BITS;
 use crate::row::{STORED_COLUMNS, read_stored};
+use crate::write::passage_keys;
 
-/// The columns of `passage` that [`Passages::push`] reads, in its order.
-pub(crate) const PASSAGE_COLUMNS: &str = "row, terms, model, scale, vector";
+/// The passages that [`Passages::push`] reads.
+const PASSAGES: &str = "SELECT row, terms, model, scale, vector FROM passage";
+/// The vectors of further models that [`Passages::push`] reads beside them.
+const FURTHER: &str = "SELECT passage, model, scale, vector FROM further_vector";
 /// Bytes of passages that go from thread to thread together, about.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks that wait for the index.
@@ -64,14 +68,16 @@ fn read(connection: &Connection, index: &mut Index, sender: SyncSender<Passages>
     let sql = format!("SELECT {STORED_COLUMNS} FROM memory AS m WHERE m.deleted_at IS NULL ORDER BY m.row");
     let mut memories = connection.prepare(&sql)?;
     let mut memories = memories.query([])?;
-    let mut passages = connection.prepare(&format!("SELECT {PASSAGE_COLUMNS} FROM passage ORDER BY row"))?;
+    let mut passages = connection.prepare(&format!("{PASSAGES} ORDER BY row"))?;
     let mut passages = passages.query([])?;
+    let mut further = connection.prepare(&format!("{FURTHER} ORDER BY passage, model"))?;
+    let mut further = Further::of(further.query([])?)?;
     let mut is_through = false;
     while !is_through {
         let mut chunk = Passages::default();
         while chunk.bytes.len() < CHUNK_BYTES && !is_through {
             match passages.next()? {
-                Some(row) => chunk.push(row)?,
+                Some(row) => chunk.push(row, &mut further)?,
                 None => is_through = true,
             }
         }
@@ -107,53 +113,114 @@ pub(crate) fn models(connection: &Connection) -> Result<Vec<(i64, ModelId)>> {
     Ok(models.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The passages of the memory of this row.
+pub(crate) fn passages_of(connection: &Connection, row: i64) -> Result<Passages> {
+    let mut passages = connection.prepare_cached(&format!("{PASSAGES} WHERE row BETWEEN ?1 AND ?2 ORDER BY row"))?;
+    let mut passages = passages.query(passage_keys(row))?;
+    let further = format!("{FURTHER} WHERE passage BETWEEN ?1 AND ?2 ORDER BY passage, model");
+    let mut further = connection.prepare_cached(&further)?;
+    let mut further = Further::of(further.query(passage_keys(row))?)?;
+    let mut found = Passages::default();
+    while let Some(row) = passages.next()? {
+        found.push(row, &mut further)?;
+    }
+    Ok(found)
+}
+
+/// Vectors of further models, in the order of passages.
+struct Further<'a> {
+    rows: Rows<'a>,
+    /// The passage of the row that is next.
+    next: Option<i64>,
+}
+
+impl<'a> Further<'a> {
+    fn of(rows: Rows<'a>) -> Result<Self> {
+        let mut further = Further { rows, next: None };
+        further.advance()?;
+        Ok(further)
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        self.next = self.rows.next()?.map(|row| row.get(0)).transpose()?;
+        Ok(())
+    }
+}
+
 /// Passages as they were read, in one piece of memory.
 #[derive(Debug, Default)]
 pub(crate) struct Passages {
     heads: Vec<Head>,
+    /// Of all passages, in their order.
+    vectors: Vec<VectorHead>,
     bytes: Vec<u8>,
 }
 
 /// Where a passage lies in the bytes: from where the one before ends, first its terms, then its
-/// vector.
+/// vectors.
 #[derive(Debug)]
 struct Head {
     /// The row of its memory.
     memory: i64,
     terms_end: usize,
+    /// Up to where the vectors are its own.
+    vectors_end: usize,
+}
+
+#[derive(Debug)]
+struct VectorHead {
+    /// The row of its model.
+    model: i64,
+    scale: f32,
+    /// In the bytes.
     end: usize,
-    /// The row of the vector's model, and the vector's scale.
-    vector: Option<(i64, f32)>,
 }
 
 impl Passages {
-    /// Adds the passage in the row.
-    pub(crate) fn push(&mut self, row: &Row<'_>) -> Result<()> {
-        let blob = |column| -> Result<&[u8]> { row.get_ref(column)?.as_blob().map_err(|_| damaged().into()) };
+    /// Adds the passage in the row, with those of the further vectors that are its own.
+    fn push(&mut self, row: &Row<'_>, further: &mut Further<'_>) -> Result<()> {
         let key: i64 = row.get(0)?;
-        self.bytes.extend_from_slice(blob(1)?);
+        self.bytes.extend_from_slice(row.get_ref(1)?.as_blob().map_err(|_| damaged())?);
         let terms_end = self.bytes.len();
-        let vector = match row.get::<_, Option<i64>>(2)? {
-            Some(model) => {
-                self.bytes.extend_from_slice(blob(4)?);
-                Some((model, row.get::<_, f64>(3)? as f32))
+        if let Some(model) = row.get(2)? {
+            self.push_vector(row, model, 3)?;
+        }
+        while let Some(passage) = further.next.filter(|passage| *passage <= key) {
+            // One that is of no passage is passed over.
+            if let Some(row) = further.rows.get().filter(|_| passage == key) {
+                self.push_vector(row, row.get(1)?, 2)?;
             }
-            None => None,
-        };
-        self.heads.push(Head { memory: key >> POSITION_BITS, terms_end, end: self.bytes.len(), vector });
+            further.advance()?;
+        }
+        self.heads.push(Head { memory: key >> POSITION_BITS, terms_end, vectors_end: self.vectors.len() });
+        Ok(())
+    }
+
+    /// Adds the vector whose scale is in this column, and its components in the next.
+    fn push_vector(&mut self, row: &Row<'_>, model: i64, column: usize) -> Result<()> {
+        self.bytes.extend_from_slice(row.get_ref(column + 1)?.as_blob().map_err(|_| damaged())?);
+        let scale = row.get::<_, f64>(column)? as f32;
+        self.vectors.push(VectorHead { model, scale, end: self.bytes.len() });
         Ok(())
     }
 
     /// Hands out each with the row of its memory, in order.
     pub(crate) fn each(&self, mut take: impl FnMut(i64, StoredPassage<'_>)) -> Result<()> {
-        let mut start = 0;
+        let (mut start, mut first) = (0, 0);
         let mut values = Vec::new();
-        for Head { memory, terms_end, end, vector } in &self.heads {
+        for Head { memory, terms_end, vectors_end } in &self.heads {
             let terms = decode_terms(&self.bytes[start..*terms_end])?;
-            decode_vector(&self.bytes[*terms_end..*end], &mut values);
-            let vector = vector.map(|(model, scale)| StoredVector { model, scale, values: &values });
-            take(*memory, StoredPassage { terms, vector });
-            start = *end;
+            let heads = &self.vectors[first..*vectors_end];
+            let end = heads.last().map_or(*terms_end, |head| head.end);
+            decode_vector(&self.bytes[*terms_end..end], &mut values);
+            let mut begin = 0;
+            let vector = |head: &VectorHead| {
+                let values = &values[begin..head.end - terms_end];
+                begin = head.end - terms_end;
+                StoredVector { model: head.model, scale: head.scale, values }
+            };
+            take(*memory, StoredPassage { terms, vectors: heads.iter().map(vector).collect() });
+            (start, first) = (end, *vectors_end);
         }
         Ok(())
     }

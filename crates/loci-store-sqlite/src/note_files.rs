@@ -1,17 +1,25 @@
 //! Statements over what is known of files of notes.
 
 use loci_core::{ContentHash, FileProblem, FileProblemKind, FileStamp, Filter, MemoryId, NoteFile, Space, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use crate::codec::{decode_names, encode_names};
 use crate::failure::{Result, damaged};
 use crate::filter_sql::Conditions;
 use crate::read::{bound, parameters};
-use crate::row::{read_id, read_moment};
+use crate::row::{intact, read_id, read_moment};
+
+const COLUMNS: &str = "path, bytes, modified, settled, hash, memory, says_id, missing_since, problem, message, links";
 
 /// The columns that [`read_file`] reads, in its order.
-pub(crate) const COLUMNS: &str =
-    "path, bytes, modified, settled, hash, memory, says_id, missing_since, problem, message, links";
+pub(crate) fn columns() -> String {
+    format!(
+        "{COLUMNS}, checksum IS loci_checksum(space, path, bytes, modified, settled, hash, memory, says_id, \
+         missing_since, problem, message, links)"
+    )
+}
+/// The columns that [`read_folder`] reads, in its order.
+pub(crate) const FOLDER_COLUMNS: &str = "space, identity, checksum IS loci_checksum(space, identity)";
 
 pub(crate) fn put(connection: &Connection, space: &Space, file: &NoteFile) -> Result<()> {
     let sql = format!(
@@ -53,7 +61,7 @@ pub(crate) fn all(connection: &Connection, space: &Space) -> Result<Vec<NoteFile
 }
 
 pub(crate) fn all_sql() -> String {
-    format!("SELECT {COLUMNS} FROM note_file WHERE space = ?1 ORDER BY path")
+    format!("SELECT {} FROM note_file WHERE space = ?1 ORDER BY path", columns())
 }
 
 pub(crate) fn of_memory(connection: &Connection, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>> {
@@ -65,10 +73,11 @@ pub(crate) fn of_memory(connection: &Connection, space: &Space, memory: &MemoryI
 /// The index is named, since a look at all files of the space would find them in the order of their paths.
 pub(crate) fn of_memory_sql() -> String {
     format!(
-        "SELECT {COLUMNS} FROM note_file INDEXED BY note_file_by_memory
+        "SELECT {} FROM note_file INDEXED BY note_file_by_memory
          WHERE space = ?1 AND memory = ?2 AND missing_since IS NULL
              AND EXISTS (SELECT 1 FROM memory AS m WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL)
-         ORDER BY path LIMIT 1"
+         ORDER BY path LIMIT 1",
+        columns()
     )
 }
 
@@ -98,11 +107,20 @@ pub(crate) fn put_folder(connection: &Connection, space: &Space, identity: &str)
 }
 
 pub(crate) fn folder(connection: &Connection, space: &Space) -> Result<Option<String>> {
-    let mut statement = connection.prepare_cached("SELECT identity FROM note_folder WHERE space = ?1")?;
-    Ok(statement.query_row([space.as_str()], |row| row.get(0)).optional()?)
+    let sql = format!("SELECT {FOLDER_COLUMNS} FROM note_folder WHERE space = ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([space.as_str()])?;
+    rows.next()?.map(read_folder).transpose()
+}
+
+/// The identity of the folder in the row.
+pub(crate) fn read_folder(row: &Row<'_>) -> Result<String> {
+    intact(row, 2, "the folder of notes of", 0)?;
+    Ok(row.get(1)?)
 }
 
 pub(crate) fn read_file(row: &Row<'_>) -> Result<NoteFile> {
+    intact(row, 11, "note file", 0)?;
     let problem = match row.get_ref(8)?.as_str_or_null().map_err(|_| damaged())? {
         Some(kind) => {
             let kind = FileProblemKind::from_name(kind).ok_or_else(damaged)?;

@@ -2,23 +2,28 @@
 
 use std::fmt;
 use std::fs::TryLockError;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use loci_core::Error;
 use refinery::Migration;
-use rusqlite::backup::Backup;
 use rusqlite::{Connection, ErrorCode};
 
+use crate::backup::{back_up, has_backup, is_restoring};
 use crate::connection::Database;
+use crate::damaged_log::has_bytes;
 use crate::failure::Failure;
-use crate::{folder, reanalysis, schema};
+use crate::salvage::log_of;
+use crate::{doctor, folder, reanalysis, schema};
 
-const DATABASE: &str = "loci.db";
+pub(crate) const DATABASE: &str = "loci.db";
 const LOCK: &str = "loci.lock";
-const BACKUPS: &str = "backups";
+/// What is in the file of the lock since there is a database.
+const MADE: &[u8] = b"made\n";
+/// What SQLite takes for a database that is not made yet has fewer bytes.
+pub(crate) const BYTES_MIN: u64 = 512;
 
 /// How a store behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +84,18 @@ pub enum OpenError {
         /// The file.
         database: PathBuf,
     },
+    /// Something is wrong with a database of an older schema, whose upgrade would write over what still reads.
+    Damaged {
+        /// The database file.
+        database: PathBuf,
+        /// What is wrong first of all.
+        problem: String,
+    },
+    /// The database is gone and its write-ahead log is there.
+    LogAlone {
+        /// The database file.
+        database: PathBuf,
+    },
     /// The disk is full.
     Full {
         /// What could not be written.
@@ -88,6 +105,16 @@ pub enum OpenError {
     Busy {
         /// What is locked.
         path: PathBuf,
+    },
+    /// Somebody has the store open, where it must be nobody.
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A restore was cut off when it was decided already.
+    Restoring {
+        /// The folder.
+        folder: PathBuf,
     },
     /// An upgrade to this build's schema failed; the database is as it was.
     Upgrade {
@@ -107,57 +134,65 @@ pub enum OpenError {
 
 impl fmt::Display for OpenError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path().display();
         match self {
-            OpenError::Newer { database, found, known } => write!(
+            OpenError::Newer { found, known, .. } => write!(
                 formatter,
-                "{} was written by a newer loci (schema {found}; this one knows {known}): update loci, or choose \
-                 another folder with --data",
-                database.display()
+                "{path} was written by a newer loci (schema {found}; this one knows {known}): update loci, or choose \
+                 another folder with --data"
             ),
-            OpenError::NewerAnalysis { database, found, known } => write!(
+            OpenError::NewerAnalysis { found, known, .. } => write!(
                 formatter,
-                "the texts in {} were analysed by a newer loci (analysis {found}; this one knows {known}), so that \
-                 this one would not find them: update loci, or choose another folder with --data",
-                database.display()
+                "the texts in {path} were analysed by a newer loci (analysis {found}; this one knows {known}), so that \
+                 this one would not find them: update loci, or choose another folder with --data"
             ),
-            OpenError::ReadOnly { path } => write!(
-                formatter,
-                "{} cannot be written: make it writable, or choose another folder with --data",
-                path.display()
-            ),
-            OpenError::NetworkFileSystem { folder, kind } => write!(
-                formatter,
-                "{} is on a network file system ({kind}), where databases get damaged: choose a folder on a local \
-                 disk with --data",
-                folder.display()
-            ),
-            OpenError::NotOwner { folder, uid } => write!(
-                formatter,
-                "{} belongs to another user (uid {uid}): run loci as that user, change the owner, or choose another \
-                 folder with --data",
-                folder.display()
-            ),
-            OpenError::NotADatabase { database } => write!(
-                formatter,
-                "{} is damaged or no database of loci: restore a backup over it, or move it away and start anew",
-                database.display()
-            ),
-            OpenError::Full { path } => {
-                write!(formatter, "the disk that holds {} is full: free some space and try again", path.display())
+            OpenError::ReadOnly { .. } => {
+                write!(formatter, "{path} cannot be written: make it writable, or choose another folder with --data")
             }
-            OpenError::Busy { path } => write!(
+            OpenError::NetworkFileSystem { kind, .. } => write!(
                 formatter,
-                "another process holds {} locked: wait until it is done, or end it, and try again",
-                path.display()
+                "{path} is on a network file system ({kind}), where databases get damaged: choose a local disk with --data"
             ),
-            OpenError::Upgrade { database, problem } => write!(
+            OpenError::NotOwner { uid, .. } => write!(
                 formatter,
-                "{} could not be upgraded ({problem}) and is as it was: report this, and use the loci that wrote it \
-                 meanwhile",
-                database.display()
+                "{path} belongs to another user (uid {uid}): run loci as that user, change the owner, or choose another \
+                 folder with --data"
             ),
-            OpenError::Io { path, problem } => {
-                write!(formatter, "{} cannot be opened ({problem}): check the disk and try again", path.display())
+            OpenError::NotADatabase { .. } => write!(
+                formatter,
+                "{path} is damaged or no database of loci: restore a backup over it, or move it away and start anew"
+            ),
+            OpenError::Damaged { problem, .. } => write!(
+                formatter,
+                "{path} is damaged ({problem}), and is not upgraded so that nothing is lost: `loci doctor --salvage FILE` \
+                 reads what still reads; or restore a backup over it"
+            ),
+            OpenError::LogAlone { .. } => write!(
+                formatter,
+                "{path} is missing, and its write-ahead log {path}-wal is there: bring the database back; `loci doctor \
+                 --salvage FILE` reads what is in the log; move the log away to start anew"
+            ),
+            OpenError::Full { .. } => {
+                write!(formatter, "the disk that holds {path} is full: free some space and try again")
+            }
+            OpenError::Busy { .. } => write!(
+                formatter,
+                "another process holds {path} locked: wait until it is done, or end it, and try again"
+            ),
+            OpenError::InUse { .. } => write!(
+                formatter,
+                "a loci has {path} open, where this needs it to itself: stop `loci serve` and every agent that runs \
+                 `loci mcp`, and try again"
+            ),
+            OpenError::Restoring { .. } => {
+                write!(formatter, "a restore into {path} was cut off: run `loci doctor`, which finishes it")
+            }
+            OpenError::Upgrade { problem, .. } => write!(
+                formatter,
+                "{path} could not be upgraded ({problem}) and is as it was: report this, and use the loci that wrote it"
+            ),
+            OpenError::Io { problem, .. } => {
+                write!(formatter, "{path} cannot be opened ({problem}): check the disk and try again")
             }
         }
     }
@@ -172,6 +207,26 @@ impl From<OpenError> for Error {
 }
 
 impl OpenError {
+    /// What it is about.
+    fn path(&self) -> &Path {
+        match self {
+            OpenError::Newer { database: path, .. }
+            | OpenError::NewerAnalysis { database: path, .. }
+            | OpenError::NotADatabase { database: path }
+            | OpenError::Damaged { database: path, .. }
+            | OpenError::LogAlone { database: path }
+            | OpenError::Upgrade { database: path, .. }
+            | OpenError::NetworkFileSystem { folder: path, .. }
+            | OpenError::NotOwner { folder: path, .. }
+            | OpenError::InUse { folder: path }
+            | OpenError::Restoring { folder: path }
+            | OpenError::ReadOnly { path }
+            | OpenError::Full { path }
+            | OpenError::Busy { path }
+            | OpenError::Io { path, .. } => path,
+        }
+    }
+
     pub(crate) fn from_io(error: &io::Error, path: &Path) -> Self {
         let path = path.to_owned();
         match error.kind() {
@@ -181,7 +236,7 @@ impl OpenError {
         }
     }
 
-    fn from_database(error: &rusqlite::Error, path: &Path) -> Self {
+    pub(crate) fn from_database(error: &rusqlite::Error, path: &Path) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => OpenError::NotADatabase { database: path },
@@ -198,8 +253,21 @@ impl OpenError {
 /// Opens the database in the folder with a connection that may write.
 pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Connection), OpenError> {
     let folder = folder::prepare(folder)?;
+    if is_restoring(&folder) {
+        return Err(OpenError::Restoring { folder });
+    }
     let database = Database { path: folder.join(DATABASE), busy_timeout: options.busy_timeout };
+    let has_log = has_bytes(&log_of(&database.path));
+    if has_log && !database.path.exists() {
+        return Err(OpenError::LogAlone { database: database.path });
+    }
     if database.path.exists() {
+        // SQLite would take it for a new one, and delete the log.
+        let bytes = database.path.metadata().map_or(0, |metadata| metadata.len());
+        let is_new = bytes == 0 && !has_bytes(&folder.join(LOCK)) && !has_log;
+        if bytes < BYTES_MIN && !is_new {
+            return Err(OpenError::NotADatabase { database: database.path });
+        }
         let connection = connect(&database)?;
         let found = version(&connection, &database)?;
         if found == schema::VERSION && analysis(&connection, &database, found)? == reanalysis::VERSION {
@@ -222,7 +290,7 @@ fn connect(database: &Database) -> Result<Connection, OpenError> {
 }
 
 /// The version of the schema, 0 if there is none yet; an error if this build must not touch it.
-fn version(connection: &Connection, database: &Database) -> Result<i64, OpenError> {
+pub(crate) fn version(connection: &Connection, database: &Database) -> Result<i64, OpenError> {
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, &database.path);
     let (application, found) = schema::identity(connection).map_err(failed)?;
     let fresh = found == 0 && application == 0 && schema::is_empty(connection).map_err(failed)?;
@@ -237,7 +305,7 @@ fn version(connection: &Connection, database: &Database) -> Result<i64, OpenErro
 
 /// The version of the analysis that the terms were made with, 0 if none is noted; an error if this
 /// build would search for other terms than are there.
-fn analysis(connection: &Connection, database: &Database, schema: i64) -> Result<i64, OpenError> {
+pub(crate) fn analysis(connection: &Connection, database: &Database, schema: i64) -> Result<i64, OpenError> {
     if schema < reanalysis::NOTED_SINCE {
         return Ok(0);
     }
@@ -268,14 +336,25 @@ fn make_current(
     latest: i64,
 ) -> Result<Connection, OpenError> {
     let lock_path = folder.join(LOCK);
-    let lock = folder::create_file(&lock_path).map_err(|error| OpenError::from_io(&error, &lock_path))?;
-    wait_for(&lock, database.busy_timeout.max(Duration::from_mins(1)), &lock_path)?;
+    let failed_lock = |error: io::Error| OpenError::from_io(&error, &lock_path);
+    let mut lock = folder::create_file(&lock_path).map_err(failed_lock)?;
+    wait_for(|| lock.try_lock(), database.busy_timeout.max(Duration::from_mins(1)), &lock_path)?;
+    if !database.path.exists() {
+        lock.set_len(0).map_err(failed_lock)?;
+    }
     folder::create_file(&database.path)
         .and_then(|_| folder::flush(folder))
         .map_err(|error| OpenError::from_io(&error, &database.path))?;
     let mut connection = connect(database)?;
     let found = version(&connection, database)?;
     let has_terms_of_old = analysis(&connection, database, found)? < reanalysis::VERSION;
+    if found > 0 && found < latest {
+        // To drop a tree that is not sound would free pages of others.
+        let problems = doctor::check_older(&connection).map_err(|failure| read_error(failure, database))?;
+        if let Some(problem) = problems.into_iter().next() {
+            return Err(OpenError::Damaged { database: database.path.clone(), problem: problem.text });
+        }
+    }
     keep_log(&connection, database)?;
     // A renewal that is cut off comes again: the backup from before the first attempt is the one to keep.
     let target = format!("to-v{latest}.{}", reanalysis::VERSION);
@@ -297,21 +376,27 @@ fn make_current(
     }
     // In a transaction of its own: if it is cut off, the database says that it is still to be done.
     if has_terms_of_old {
-        let passages = reanalysis::renew(&mut connection).map_err(|failure| reanalysis_error(failure, database))?;
+        let passages = reanalysis::renew(&mut connection).map_err(|failure| read_error(failure, database))?;
         if passages > 0 {
             tracing::info!(passages, analysis = reanalysis::VERSION, "analysed the texts anew");
         }
     }
+    // Only now. Where it fails nothing is lost but the sight of a database that is cut off to nothing.
+    let _ = lock.set_len(0).and_then(|()| lock.write_all(MADE)).and_then(|()| lock.sync_all());
     Ok(connection)
 }
 
-/// Waits for the file lock, which ends with the file.
+/// Waits for a file lock, which ends with the file.
 #[expect(clippy::disallowed_methods, reason = "no system offers to wait for a file lock with a limit, so we poll")]
-fn wait_for(lock: &std::fs::File, limit: Duration, path: &Path) -> Result<(), OpenError> {
+pub(crate) fn wait_for(
+    try_lock: impl Fn() -> Result<(), TryLockError>,
+    limit: Duration,
+    path: &Path,
+) -> Result<(), OpenError> {
     const PAUSE: Duration = Duration::from_millis(10);
     let start = Instant::now();
     loop {
-        match lock.try_lock() {
+        match try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) if start.elapsed() < limit => thread::sleep(PAUSE),
             Err(TryLockError::WouldBlock) => return Err(OpenError::Busy { path: path.to_owned() }),
@@ -320,38 +405,7 @@ fn wait_for(lock: &std::fs::File, limit: Duration, path: &Path) -> Result<(), Op
     }
 }
 
-/// Whether there is a backup from before the upgrade to these versions.
-fn has_backup(folder: &Path, target: &str) -> bool {
-    let Ok(mut files) = std::fs::read_dir(folder.join(BACKUPS)) else { return false };
-    let target = format!("-{target}-");
-    files.any(|file| file.is_ok_and(|file| file.file_name().to_string_lossy().contains(&target)))
-}
-
-/// Copies the database as it is into the folder of backups. The copy has its final name only when
-/// it is whole and on the disk.
-fn back_up(folder: &Path, database: &Database, connection: &Connection, versions: &str) -> Result<PathBuf, OpenError> {
-    let backups = folder.join(BACKUPS);
-    let failed = |error: rusqlite::Error| OpenError::from_database(&error, &backups);
-    let io_failed = |error: io::Error| OpenError::from_io(&error, &backups);
-    folder::prepare(&backups)?;
-    let now = "SELECT strftime('%Y%m%dT%H%M%SZ', 'now')";
-    let now: String = connection.query_row(now, [], |row| row.get(0)).map_err(failed)?;
-    let unfinished = backups.join("unfinished.db");
-    let _ = std::fs::remove_file(&unfinished);
-    let file = folder::create_file(&unfinished).map_err(io_failed)?;
-    {
-        let mut copy = Connection::open(&unfinished).map_err(failed)?;
-        let backup = Backup::new(connection, &mut copy).map_err(failed)?;
-        backup.run_to_completion(i32::MAX, Duration::from_millis(10), None).map_err(failed)?;
-    }
-    file.sync_all().map_err(io_failed)?;
-    let backup = backups.join(format!("loci-{versions}-{now}.db"));
-    std::fs::rename(&unfinished, &backup).and_then(|()| folder::flush(&backups)).map_err(io_failed)?;
-    tracing::info!(backup = %backup.display(), of = %database.path.display(), "backed up before the upgrade");
-    Ok(backup)
-}
-
-fn reanalysis_error(failure: Failure, database: &Database) -> OpenError {
+fn read_error(failure: Failure, database: &Database) -> OpenError {
     let path = &database.path;
     match failure {
         Failure::Database(error) => OpenError::from_database(&error, path),

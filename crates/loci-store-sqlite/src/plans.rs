@@ -7,10 +7,13 @@ use loci_core::{
 use rusqlite::Connection;
 
 use crate::filter_sql::Conditions;
-use crate::{answers, audit, facts, jobs, keyed_answers, note_files, read, remove, schema, source_files, tally};
+use crate::{
+    answers, audit, checksum, facts, jobs, keyed_answers, note_files, read, remove, schema, source_files, tally,
+};
 
 fn fresh() -> Connection {
     let mut connection = Connection::open_in_memory().unwrap();
+    checksum::register(&connection).unwrap();
     schema::migrate(&mut connection, &schema::migrations().unwrap()).unwrap();
     connection
 }
@@ -65,6 +68,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         jobs::NEXT.to_owned(),
         answers::LIVE.to_owned(),
         keyed_answers::find_sql(),
+        keyed_answers::IS_GONE.to_owned(),
         keyed_answers::EXCEEDS.to_owned(),
         keyed_answers::REMOVE_OLDEST.to_owned(),
         note_files::all_sql(),
@@ -75,7 +79,9 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         source_files::pending_sql(),
     ];
     statements.extend(remove::WIPES.into_iter().chain(remove::WIPES_OF_ALL).map(str::to_owned));
-    statements.extend([remove::WIPED_ANSWERS, remove::WIPED_CALLS, remove::UNNAME].map(str::to_owned));
+    let of_wipes =
+        [remove::WIPED_ANSWERS, remove::WIPED_CALLS, remove::WIPED_DAMAGE, remove::WIPED_NOTE, remove::UNNAME];
+    statements.extend(of_wipes.map(str::to_owned));
     let [of_nobody, of_ann] = of_places();
     statements.push(remove::deletable_sql(&remove::chosen(&of_ann, None)));
     for filter in [of_nobody, of_ann] {
@@ -297,7 +303,7 @@ fn facts_are_found_by_what_they_are_about_or_read_in_their_order() {
     let by_triple =
         "SEARCH fact USING COVERING INDEX fact_by_subject (space=? AND subject=? AND predicate=? AND object=?)";
     let rows = [
-        (None, None, vec!["SEARCH fact USING INDEX fact_by_beginning (space=?)"]),
+        (None, None, vec!["SEARCH f USING INDEX fact_by_beginning (space=?)"]),
         (Some(Direction::Outgoing), None, vec![by_subject]),
         (Some(Direction::Incoming), None, vec![by_object]),
         (Some(Direction::Both), None, vec![by_subject, by_object]),
@@ -310,7 +316,7 @@ fn facts_are_found_by_what_they_are_about_or_read_in_their_order() {
             let query =
                 FactQuery { space: Space::default(), entity, triple: triple.clone(), as_of, offset: 0, limit: 1 };
             let steps = plan(&facts::find_sql(&query));
-            let searches = steps.iter().filter(|step| step.starts_with("SEARCH fact ") && !step.contains("rowid"));
+            let searches = steps.iter().filter(|step| step.starts_with("SEARCH f") && !step.contains("rowid"));
             assert_eq!(searches.collect::<Vec<_>>(), expected, "{steps:?}");
         }
     }
@@ -326,9 +332,10 @@ fn what_every_change_of_a_memory_sets_off_is_found_by_its_key() {
         let (name, sql): (String, String) = trigger.unwrap();
         let body = &sql[sql.find("BEGIN").unwrap() + 5..sql.rfind("END").unwrap()];
         for statement in body.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
-            // Parameters in the place of the row that changes.
+            // Parameters in the place of the row that changes; a list in one of its columns is no table.
             for step in plan(&statement.replace("new.", ":new_").replace("old.", ":old_")) {
-                let by_key = !step.starts_with("SCAN") && !step.ends_with("(space=?)");
+                let is_scan = step.starts_with("SCAN") && !step.contains("VIRTUAL TABLE");
+                let by_key = !is_scan && !step.ends_with("(space=?)");
                 assert!(by_key || step == "SCALAR SUBQUERY 1", "{name}: {step}");
                 statements += 1;
             }

@@ -14,6 +14,7 @@ use crate::failure::{Result, damaged};
 use crate::filter_sql::Conditions;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_id, read_space, read_whole};
 use crate::tally::asks_for_places_alone;
+use crate::write::PASSAGE_HOLDS;
 
 /// Positions of a memory's passages take that many bits of a passage's key.
 pub(crate) const POSITION_BITS: u32 = 20;
@@ -203,53 +204,90 @@ pub(crate) fn census(connection: &Connection, space: &Space, owner: &str, now: T
 }
 
 pub(crate) fn vectors(connection: &Connection, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
+    let Some(model_row) = model_row(connection, model)? else { return Ok(Vec::new()) };
     let sql = format!(
-        "SELECT p.scale, p.vector, o.fingerprint IS ?3 FROM memory AS m \
+        "SELECT iif(p.model IS ?3, p.scale, f.scale), iif(p.model IS ?3, p.vector, f.vector) FROM memory AS m \
          JOIN passage AS p ON p.row BETWEEN m.row << {POSITION_BITS} AND (m.row + 1 << {POSITION_BITS}) - 1 \
-         LEFT JOIN model AS o ON o.row = p.model \
+         LEFT JOIN further_vector AS f ON f.passage = p.row AND f.model = ?3 \
          WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL ORDER BY p.row"
     );
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query([space.as_str(), id.as_str(), model.as_str()])?;
+    let mut rows = statement.query(params![space.as_str(), id.as_str(), model_row])?;
     let mut vectors = Vec::new();
     while let Some(row) = rows.next()? {
-        if !row.get::<_, bool>(2)? {
-            return Ok(Vec::new());
-        }
+        let Some(scale) = row.get::<_, Option<f64>>(0)? else { return Ok(Vec::new()) };
         let mut values = Vec::new();
         decode_vector(row.get_ref(1)?.as_blob().map_err(|_| damaged())?, &mut values);
-        vectors.push(Vector { model: model.clone(), scale: row.get::<_, f64>(0)? as f32, values });
+        vectors.push(Vector { model: model.clone(), scale: scale as f32, values });
     }
     Ok(vectors)
+}
+
+/// The row of a model, if it is known.
+pub(crate) fn model_row(connection: &Connection, model: &ModelId) -> Result<Option<i64>> {
+    let mut statement = connection.prepare_cached("SELECT row FROM model WHERE fingerprint = ?1")?;
+    Ok(statement.query_row([model.as_str()], |row| row.get(0)).optional()?)
+}
+
+/// How many passages each model has read. Counted in indexes alone.
+pub(crate) const MODELS: &str =
+    "SELECT (SELECT fingerprint FROM model WHERE row = c.model) AS name, sum(passages) FROM (
+        SELECT model, count(*) AS passages FROM passage WHERE model > 0 GROUP BY model
+        UNION ALL SELECT model, count(*) FROM further_vector GROUP BY model
+    ) AS c GROUP BY name ORDER BY sum(passages) DESC, name";
+
+pub(crate) fn models(connection: &Connection) -> Result<Vec<(ModelId, u64)>> {
+    let mut statement = connection.prepare_cached(MODELS)?;
+    let models = statement.query_map([], |row| Ok((row.get::<_, Option<String>>(0)?, row.get::<_, i64>(1)?)))?;
+    let named = |(name, passages): (Option<String>, i64)| Some((ModelId::new(name?), passages.cast_unsigned()));
+    // One without a name is for `loci doctor` to say.
+    Ok(models.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().filter_map(named).collect())
 }
 
 pub(crate) fn pending_embeddings(connection: &Connection, model: &ModelId) -> Result<u64> {
     Ok(rows_without_vector(connection, model, usize::MAX)?.len() as u64)
 }
 
+/// Whether the model has a vector of another number of components. A vector has a byte for each, so that of others none is read.
+pub(crate) fn has_other_dimensions(connection: &Connection, model: &ModelId, dimensions: usize) -> Result<bool> {
+    // A damaged one says nothing of the model.
+    let sql = format!(
+        "WITH known (row) AS (SELECT row FROM model WHERE fingerprint = ?1)
+        SELECT EXISTS (SELECT 1 FROM passage WHERE model IN known AND length(vector) <> ?2 AND {PASSAGE_HOLDS})
+            OR EXISTS (SELECT 1 FROM further_vector WHERE model IN known AND length(vector) <> ?2
+                AND checksum IS loci_checksum(passage, model, scale, vector))"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    Ok(statement.query_row(params![model.as_str(), bound(dimensions)], |row| row.get(0))?)
+}
+
 /// The rows of memories that have a passage without a vector of the model.
 fn rows_without_vector(connection: &Connection, model: &ModelId, limit: usize) -> Result<BTreeSet<i64>> {
-    let model: Option<i64> = connection
-        .prepare_cached("SELECT row FROM model WHERE fingerprint = ?1")?
-        .query_row([model.as_str()], |row| row.get(0))
-        .optional()?;
-    // Three ranges of one index, so that the cost is that of what is missing. An unknown model
-    // counts as row 0, which no model has.
-    let model = model.unwrap_or(0);
+    // An unknown model counts as row 0, which no model has.
+    let model = model_row(connection, model)?.unwrap_or(0);
     let mut rows = BTreeSet::new();
-    for range in ["model IS NULL", "model < ?1", "model > ?1"] {
+    for range in WITHOUT_MODEL {
         if rows.len() < limit {
-            let sql = format!(
-                "SELECT DISTINCT p.row >> {POSITION_BITS} FROM passage AS p WHERE p.{range} AND ?1 IS NOT NULL \
-                 AND EXISTS (SELECT 1 FROM memory WHERE row = p.row >> {POSITION_BITS} AND deleted_at IS NULL) \
-                 LIMIT ?2"
-            );
-            let mut statement = connection.prepare_cached(&sql)?;
+            let mut statement = connection.prepare_cached(&without_vector_sql(range))?;
             let found = statement.query_map(params![model, bound(limit)], |row| row.get::<_, i64>(0))?;
             rows.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
         }
     }
     Ok(rows)
+}
+
+/// What is said of the passages whose own vector is not of the model of row `?1`: three ranges of one index, so that
+/// the cost is that of what is missing. While two models are kept, it is that of what the other one read last.
+pub(crate) const WITHOUT_MODEL: [&str; 3] = ["model IS NULL", "model < ?1", "model > ?1"];
+
+pub(crate) fn without_vector_sql(range: &str) -> String {
+    format!(
+        "SELECT DISTINCT p.row >> {POSITION_BITS} FROM passage AS p WHERE p.{range} AND ?1 IS NOT NULL \
+         AND NOT EXISTS (SELECT 1 FROM further_vector INDEXED BY further_vector_by_model \
+             WHERE model = ?1 AND passage = p.row) \
+         AND EXISTS (SELECT 1 FROM memory WHERE row = p.row >> {POSITION_BITS} AND deleted_at IS NULL) \
+         LIMIT ?2"
+    )
 }
 
 pub(crate) fn without_vector(connection: &Connection, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {

@@ -8,10 +8,10 @@ use loci_search::passages::passages;
 use loci_search::{analysis, dates, document};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use crate::codec::encode_terms;
-use crate::failure::Result;
+use crate::codec::{decode_terms, encode_terms};
+use crate::failure::{Result, damaged};
 use crate::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
-use crate::write::{delete_passages, insert_passages, passage_keys};
+use crate::write::{PASSAGE_HOLDS, delete_passages, insert_passages, passage_keys};
 
 /// The version of the analysis that this build makes terms with.
 pub(crate) const VERSION: i64 = analysis::VERSION as i64;
@@ -59,12 +59,15 @@ pub(crate) fn renew(connection: &mut Connection) -> Result<usize> {
 }
 
 /// Returns how many passages the memory has.
-fn renew_memory(connection: &Connection, row: i64, embeds_text: bool) -> Result<usize> {
+pub(crate) fn renew_memory(connection: &Connection, row: i64, embeds_text: bool) -> Result<usize> {
     let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
     let mut statement = connection.prepare_cached(&sql)?;
     let memory = statement.query_row([row], |row| Ok(read_whole(row))).optional()?.transpose()?;
     let Some(memory) = memory else { return Ok(0) };
     let ranges = passages(&memory.content);
+    // What is not as it was written has no vector that could stay.
+    let forget = format!("DELETE FROM passage WHERE row BETWEEN ?1 AND ?2 AND NOT {PASSAGE_HOLDS}");
+    connection.prepare_cached(&forget)?.execute(passage_keys(row))?;
     let sql = "SELECT row, first_byte, end_byte FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row";
     let mut statement = connection.prepare_cached(sql)?;
     let stored = statement.query_map(passage_keys(row), |passage| {
@@ -78,10 +81,12 @@ fn renew_memory(connection: &Connection, row: i64, embeds_text: bool) -> Result<
         let mut update = connection.prepare_cached("UPDATE passage SET terms = ?2 WHERE row = ?1")?;
         let forget = "UPDATE passage SET model = NULL, scale = NULL, vector = NULL WHERE row = ?1";
         let mut forget = connection.prepare_cached(forget)?;
+        let mut forget_further = connection.prepare_cached("DELETE FROM further_vector WHERE passage = ?1")?;
         for (((key, ..), range), terms) in stored.iter().zip(ranges).zip(terms) {
             update.execute(params![key, encode_terms(&terms)])?;
             if !embeds_text && document::embedded_text(&memory.content, range.clone()) != memory.content[range] {
                 forget.execute([key])?;
+                forget_further.execute([key])?;
             }
         }
     } else {
@@ -90,6 +95,47 @@ fn renew_memory(connection: &Connection, row: i64, embeds_text: bool) -> Result<
         insert_passages(connection, row, &passages.collect::<Vec<_>>())?;
     }
     Ok(count)
+}
+
+/// Whether the passages of the memory are those of its text, and their words those that it gives. Marks are not
+/// compared: they may tell of the day of an earlier version of the record.
+pub(crate) fn fits(connection: &Connection, row: i64) -> Result<bool> {
+    let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let memory = statement.query_row([row], |row| Ok(read_whole(row))).optional()?.transpose()?;
+    let Some(memory) = memory else { return Ok(true) };
+    let ranges = passages(&memory.content);
+    let sql = "SELECT row, first_byte, end_byte, terms FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(passage_keys(row))?;
+    let mut stored = Vec::new();
+    let [first_key, _] = passage_keys(row);
+    while let Some(passage) = rows.next()? {
+        let is_in_place = ranges.get(stored.len()).is_some_and(|range| {
+            let place = (passage.get(0), passage.get(1), passage.get(2));
+            place == (Ok(first_key + stored.len() as i64), Ok(range.start as i64), Ok(range.end as i64))
+        });
+        let terms = passage.get_ref(3)?.as_blob().map_err(|_| damaged())?;
+        match decode_terms(terms) {
+            Ok(terms) if is_in_place => stored.push(words(terms.into_iter())),
+            _ => return Ok(false),
+        }
+    }
+    let gives = |memory: &Memory| {
+        let terms = terms(memory, &ranges);
+        let fresh = terms.iter().map(|terms| words(terms.iter().map(|term| (term.text.as_str(), term.count))));
+        fresh.eq(stored.iter().cloned())
+    };
+    // A summary may have come without words of its own.
+    Ok(stored.len() == ranges.len() && (gives(&memory) || gives(&Memory { summary: None, ..memory.clone() })))
+}
+
+/// The terms that are words, in their order as texts.
+fn words<'a>(terms: impl Iterator<Item = (&'a str, u32)>) -> Vec<(String, u32)> {
+    let mut words: Vec<_> =
+        terms.filter(|(_, count)| *count > 0).map(|(text, count)| (text.to_owned(), count)).collect();
+    words.sort_unstable();
+    words
 }
 
 /// The terms of each passage.

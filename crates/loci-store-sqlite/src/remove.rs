@@ -6,10 +6,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::failure::{Result, conflict};
 use crate::filter_sql::Conditions;
-use crate::jobs;
 use crate::read::{bound, parameters};
+use crate::row::MEMORY_HOLDS;
 use crate::write::{delete, log, log_other, passage_keys};
 use crate::writer::Turn;
+use crate::{audit, jobs, tunnels};
 
 /// Newest rows of the change log that a trim leaves. A process that is further behind loads its
 /// index anew, which costs about as much as reading that many changes.
@@ -85,14 +86,24 @@ pub(crate) const OFFSPRING: &str = "SELECT o.row FROM memory AS m JOIN memory AS
         ON o.space = m.space AND o.source = m.id AND o.owner IS m.owner
     WHERE m.row = ?1 AND o.enrichment = 'pending' AND o.deleted_at IS NULL";
 
-/// Deletes a memory softly, unless that was done before.
-fn hide(connection: &Connection, row: i64, now: Timestamp) -> Result<()> {
+/// Deletes a memory softly, unless that was done before; one that is damaged for good. Whether it is gone for good.
+fn hide(connection: &Connection, row: i64, now: Timestamp) -> Result<bool> {
+    if is_broken(connection, row)? {
+        delete(connection, row)?;
+        return Ok(true);
+    }
     let sql = "UPDATE memory SET deleted_at = ?2 WHERE row = ?1 AND deleted_at IS NULL";
     if connection.prepare_cached(sql)?.execute([row, now.microseconds()])? > 0 {
         connection.prepare_cached(jobs::REMOVE)?.execute([row])?;
         log(connection, row)?;
     }
-    Ok(())
+    Ok(false)
+}
+
+/// Whether the row of a memory is damaged. A change of some of its columns would give it a checksum that holds.
+fn is_broken(connection: &Connection, row: i64) -> Result<bool> {
+    let sql = format!("SELECT 1 FROM memory AS m WHERE m.row = ?1 AND NOT {MEMORY_HOLDS}");
+    Ok(connection.prepare_cached(&sql)?.exists([row])?)
 }
 
 /// A user's memories of any origin or that of `?3`, and of each whether it goes with the user.
@@ -101,9 +112,9 @@ pub(crate) const WIPED: &str = "SELECT row, visibility <> 'common' OR tier = 'sh
 /// What else is a user's, which every wipe removes: one tool set alone keeps it.
 pub(crate) const WIPES: [&str; 2] =
     ["DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2", "DELETE FROM decision WHERE space = ?1 AND owner = ?2"];
-/// What of a user's is of no tool set, and goes with all of them.
+/// What of a user's is of no tool set, and goes with all of them. So does a tunnel that is damaged.
 pub(crate) const WIPES_OF_ALL: [&str; 3] = [
-    "DELETE FROM tunnel WHERE space = ?1 AND owner = ?2 AND NOT is_common",
+    concat!("DELETE FROM tunnel WHERE space = ?1 AND owner = ?2 AND NOT (is_common AND ", tunnels::holds!(), ")"),
     "UPDATE tunnel SET owner = NULL WHERE space = ?1 AND owner = ?2",
     "DELETE FROM setting WHERE space = ?1 AND owner = ?2",
 ];
@@ -113,6 +124,15 @@ pub(crate) const WIPED_ANSWERS: &str =
 /// A user's calls through any tool set or through that of `?3`.
 pub(crate) const WIPED_CALLS: &str =
     "DELETE FROM audit WHERE space = ?1 AND user = ?2 AND (?3 IS NULL OR dialect = ?3)";
+/// Calls that the user made for others and whose entries are damaged.
+pub(crate) const WIPED_DAMAGE: &str = concat!(
+    "DELETE FROM audit WHERE space = ?1 AND caller = ?2 AND (?3 IS NULL OR dialect = ?3) AND NOT ",
+    audit::holds!()
+);
+/// The note of an earlier wipe, if it is damaged: the new one does not go on from it.
+pub(crate) const WIPED_NOTE: &str =
+    "DELETE FROM wipe WHERE space = ?1 AND owner = ?2 AND ifnull(origin, 0) = ifnull(?3, 0)
+    AND checksum IS NOT loci_checksum(space, owner, origin, at, number)";
 /// Calls that the user made for others stay theirs.
 pub(crate) const UNNAME: &str =
     "UPDATE audit SET caller = NULL WHERE space = ?1 AND caller = ?2 AND (?3 IS NULL OR dialect = ?3)";
@@ -128,7 +148,7 @@ pub(crate) fn wipe(
     let memories = statement.query_map(params![space.as_str(), owner, origin], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut wiped = Wiped::default();
     for (row, goes) in memories.collect::<rusqlite::Result<Vec<(i64, bool)>>>()? {
-        if goes {
+        if goes || is_broken(connection, row)? {
             delete(connection, row)?;
             wiped.memories += 1;
         } else {
@@ -147,7 +167,7 @@ pub(crate) fn wipe(
     }
     let whose = params![space.as_str(), owner, origin];
     wiped.audit_entries = connection.prepare_cached(WIPED_CALLS)?.execute(whose)? as u64;
-    for sql in [WIPED_ANSWERS, UNNAME] {
+    for sql in [WIPED_ANSWERS, WIPED_DAMAGE, WIPED_NOTE, UNNAME] {
         connection.prepare_cached(sql)?.execute(whose)?;
     }
     // A change of no memory: its number comes after all that was there before the wipe, even if
@@ -250,11 +270,16 @@ impl Due {
             return Ok(true);
         }
         let [first, last] = passage_keys(row);
-        let sql = "DELETE FROM passage WHERE row IN (SELECT row FROM passage WHERE row BETWEEN ?1 AND ?2 LIMIT ?3)";
-        let removed = connection.prepare_cached(sql)?.execute(params![first, last, bound(PASSAGES_SWEPT_MAX)])?;
+        let mut removed = 0;
+        for (table, key) in [("further_vector", "passage"), ("passage", "row")] {
+            let sql = format!(
+                "DELETE FROM {table} WHERE {key} IN (
+                    SELECT row FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row LIMIT ?3)"
+            );
+            removed = connection.prepare_cached(&sql)?.execute(params![first, last, bound(PASSAGES_SWEPT_MAX)])?;
+        }
         if removed == PASSAGES_SWEPT_MAX {
-            hide(connection, row, self.moment)?;
-            return Ok(false);
+            return hide(connection, row, self.moment);
         }
         delete(connection, row)?;
         Ok(true)

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use loci_core::{
     Access, Delivery, EnrichmentStatus, Memory, MemoryId, Place, Space, Thread, Tier, Timestamp, Visibility,
 };
-use rusqlite::Row;
+use rusqlite::{Connection, Params, Row};
 
 use crate::codec::{decode_attributes, decode_citations, decode_links, decode_names};
-use crate::failure::{Result, damaged};
+use crate::failure::{Result, damaged, damaged_row};
 use crate::index::StoredMemory;
 
 /// The columns of `memory AS m` that [`read_memory`] reads, in its order.
@@ -21,10 +21,26 @@ pub(crate) const NEXT_COLUMN: usize = 20;
 /// What a query for whole records selects from.
 pub(crate) const WHOLE_TABLES: &str =
     "memory AS m JOIN content AS c ON c.memory = m.row LEFT JOIN access AS a ON a.memory = m.row";
+/// Whether a row of `memory AS m` is as it was written.
+macro_rules! memory_holds {
+    () => {
+        "m.checksum IS loci_checksum(m.row, m.space, m.id, m.collection, m.section, m.kind, m.weight, m.tier, \
+         m.delivery, m.origin, m.owner, m.actor, m.visibility, m.supersedes, m.source, m.thread, m.position, \
+         m.enrichment, m.expires_at, m.created_at, m.updated_at, m.deleted_at, m.forgotten_at, m.revision, \
+         m.text_checksum, m.title, m.tags, m.summary, m.links, m.attributes, m.citations)"
+    };
+}
+/// That as a condition.
+pub(crate) const MEMORY_HOLDS: &str = memory_holds!();
 /// The columns of them that [`read_whole`] reads after [`COLUMNS`], in its order.
-pub(crate) const FURTHER_COLUMNS: &str = "c.text, m.summary, m.thread, m.position, m.enrichment, m.links, a.count, a.last, m.attributes, m.citations, m.title";
+pub(crate) const FURTHER_COLUMNS: &str = concat!(
+    "c.text, m.summary, m.thread, m.position, m.enrichment, m.links, a.count, a.last, m.attributes, m.citations, \
+     m.title, ",
+    memory_holds!(),
+    " AND c.checksum IS loci_checksum(c.memory, c.text) AND m.text_checksum IS loci_checksum(c.text)"
+);
 /// The first column after those.
-pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + 11;
+pub(crate) const NEXT_WHOLE_COLUMN: usize = NEXT_COLUMN + 12;
 
 /// The columns of `memory AS m` that [`read_stored`] reads, in its order.
 pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.tags, m.weight, m.delivery, \
@@ -102,9 +118,11 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
     })
 }
 
-/// The record in the row, without what supersedes it.
+/// The record in the row, without what supersedes it. What is not as it was written is a failure, never a record: a
+/// list with such a memory fails as a whole and names it, so that nobody takes the rest for all there is.
 pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
     let column = |number: usize| NEXT_COLUMN + number;
+    intact(row, column(11), "memory", 1)?;
     let thread: Option<String> = row.get(column(2))?;
     let position: Option<i64> = row.get(column(3))?;
     let enrichment: Option<String> = row.get(column(4))?;
@@ -122,6 +140,29 @@ pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
         access: Access { count: count.unwrap_or(0).cast_unsigned(), last: read_moment(row, column(7))? },
         ..read_memory(row)?
     })
+}
+
+/// A failure that names the row, unless the column `holds` says that its checksum is that of its values. The column `key`
+/// has its name, which tells nothing of its content.
+pub(crate) fn intact(row: &Row<'_>, holds: usize, noun: &str, key: usize) -> Result<()> {
+    if row.get::<_, Option<bool>>(holds)? == Some(true) {
+        return Ok(());
+    }
+    Err(damaged_row(noun, row.get_ref(key)?).into())
+}
+
+/// A failure that names a row, if the statement finds it: it is one of rows whose checksums do not hold.
+pub(crate) fn none_broken(
+    connection: &Connection,
+    broken: &str,
+    parameters: impl Params,
+    noun: &str,
+    key: &str,
+) -> Result<()> {
+    if connection.prepare_cached(broken)?.exists(parameters)? {
+        return Err(damaged_row(noun, key.into()).into());
+    }
+    Ok(())
 }
 
 /// The id in a column, if there is one.

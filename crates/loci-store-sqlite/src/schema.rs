@@ -1,24 +1,28 @@
 //! The versions of the schema and the way from one to the next.
 
 use std::cmp::Ordering;
+use std::sync::OnceLock;
 
+use loci_core::Error;
 use refinery::{Migration, Runner};
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
-use crate::reanalysis;
+use crate::{checksum, reanalysis};
 
 /// "loci" in ASCII, in the header of every database of ours.
 pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 6] = [
+const MIGRATIONS: [(&str, &str); 8] = [
     ("V1__memories", include_str!("../migrations/V1__memories.sql")),
     ("V2__conversations", include_str!("../migrations/V2__conversations.sql")),
     ("V3__analysis", include_str!("../migrations/V3__analysis.sql")),
     ("V4__identity", include_str!("../migrations/V4__identity.sql")),
     ("V5__notes", include_str!("../migrations/V5__notes.sql")),
     ("V6__palace", include_str!("../migrations/V6__palace.sql")),
+    ("V7__integrity", include_str!("../migrations/V7__integrity.sql")),
+    ("V8__ends_of_answers", include_str!("../migrations/V8__ends_of_answers.sql")),
 ];
 
 /// The version that this build reads and writes.
@@ -58,6 +62,36 @@ pub(crate) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> 
     Runner::new(migrations).set_grouped(true).run(connection).map(|_| ())
 }
 
+/// A table, an index, a trigger or a view.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) sql: String,
+}
+
+/// What is defined in a database of this version, in the order in which it was. Made once in a process.
+pub(crate) fn definitions() -> Result<&'static [Definition], Error> {
+    static DEFINITIONS: OnceLock<Vec<Definition>> = OnceLock::new();
+    if let Some(definitions) = DEFINITIONS.get() {
+        return Ok(definitions);
+    }
+    let made = make_definitions().map_err(|problem| {
+        Error::internal(format!("the schema cannot be made in memory ({problem}); please report this"))
+    })?;
+    Ok(DEFINITIONS.get_or_init(|| made))
+}
+
+fn make_definitions() -> Result<Vec<Definition>, Box<dyn std::error::Error>> {
+    let mut fresh = Connection::open_in_memory()?;
+    checksum::register(&fresh)?;
+    migrate(&mut fresh, &migrations()?)?;
+    let sql = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid";
+    let mut statement = fresh.prepare(sql)?;
+    let definition = |row: &Row<'_>| Ok(Definition { kind: row.get(0)?, name: row.get(1)?, sql: row.get(2)? });
+    Ok(statement.query_map([], definition)?.collect::<rusqlite::Result<_>>()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +100,7 @@ mod tests {
     fn the_last_migration_sets_the_version_and_marks_the_file() {
         let mut connection = Connection::open_in_memory().unwrap();
         assert!(is_empty(&connection).unwrap());
+        checksum::register(&connection).unwrap();
         migrate(&mut connection, &migrations().unwrap()).unwrap();
         assert_eq!(identity(&connection).unwrap(), (APPLICATION_ID, VERSION));
         assert!(!is_empty(&connection).unwrap());

@@ -5,11 +5,13 @@ use rusqlite::{Connection, Params, Row, params};
 
 use crate::failure::{Result, conflict};
 use crate::read::bound;
+use crate::row::intact;
 use crate::write::log_other;
 
 /// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str =
-    "nullif(collection, 0), path, root, format, bytes, modified, bytes_read, hash, parts, is_pending, is_whole";
+pub(crate) const COLUMNS: &str = "nullif(collection, 0), path, root, format, bytes, modified, bytes_read, hash, parts, is_pending, is_whole, \
+     checksum IS loci_checksum(space, collection, path, root, format, bytes, modified, bytes_read, hash, parts, \
+     is_pending, is_whole)";
 
 pub(crate) fn put(
     connection: &Connection,
@@ -104,6 +106,7 @@ fn query(connection: &Connection, sql: &str, parameters: impl Params) -> Result<
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<SourceFile> {
+    intact(row, 11, "source file", 1)?;
     let number = |column| -> Result<u64> { Ok(row.get::<_, i64>(column)?.cast_unsigned()) };
     Ok(SourceFile {
         collection: row.get(0)?,

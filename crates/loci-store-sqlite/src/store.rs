@@ -1,22 +1,27 @@
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
-    AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
-    DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, Job,
-    JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Place, QueryVector, Result,
-    SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally, Timestamp, Token, TokenHash,
-    TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped,
+    ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery,
+    Candidates, CensusRow, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder,
+    Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore,
+    Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally,
+    Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped,
 };
 
+use crate::backup::{self, Inspected, Snapshot};
 use crate::cache::Cache;
 use crate::connection::{self, Database, Readers};
+use crate::doctor::Problem;
 use crate::open::{OpenError, Options, open};
+use crate::presence::{self, AloneLock};
+use crate::repair::{Reindexed, Repaired, Work};
 use crate::writer::Writer;
 use crate::{
-    answers, audit, decisions, doctor, facts, jobs, keyed_answers, note_files, read, remove, settings, source_files,
-    tally, tokens, tunnels, write,
+    answers, archive, audit, damaged_log, decisions, doctor, facts, folder, jobs, keyed_answers, note_files, read,
+    remove, settings, source_files, tally, tokens, tunnels, write,
 };
 
 /// A store in one SQLite database, `loci.db` in its folder.
@@ -28,6 +33,8 @@ pub struct SqliteStore {
     cache: Cache,
     /// Whether pages from before a wipe may still lie in the write-ahead log.
     log_has_remains: AtomicBool,
+    /// Says that the store is open: the last to go.
+    _presence: File,
 }
 
 impl SqliteStore {
@@ -37,12 +44,25 @@ impl SqliteStore {
     /// # Errors
     /// Each kind of [`OpenError`], with the way out.
     pub fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
+        let real = folder::prepare(folder)?;
+        damaged_log::make_good(&real)?;
+        let presence = presence::enter(&real, options.busy_timeout)?;
         let (database, connection) = open(folder, options)?;
         let writer =
             Writer::start(database.clone(), connection).map_err(|error| OpenError::from_io(&error, &database.path))?;
         let readers = Readers::new(database.clone());
         let cache = Cache::new(database.clone());
-        Ok(SqliteStore { cache, database, writer, readers, log_has_remains: AtomicBool::new(false) })
+        let log_has_remains = AtomicBool::new(false);
+        Ok(SqliteStore { cache, database, writer, readers, log_has_remains, _presence: presence })
+    }
+
+    /// Takes the folder of a store to itself: nobody has it open, and whoever opens it meanwhile waits, and is
+    /// refused after the time of its [`Options::busy_timeout`]. The folder is made if it is not there.
+    ///
+    /// # Errors
+    /// [`OpenError::InUse`] at once if somebody has it open; what is wrong with the folder.
+    pub fn lock_alone(folder: &Path) -> Result<AloneLock, OpenError> {
+        presence::alone(folder)
     }
 
     /// Empties the log of what a wipe left in it, now or at a later sweep. Until then the data is gone
@@ -54,12 +74,69 @@ impl SqliteStore {
         }
     }
 
-    /// What is wrong with the database, in words; empty if nothing is. Reads all of it.
+    /// The database as it is at this moment, whatever others write afterwards.
+    ///
+    /// # Errors
+    /// `unavailable` if the database cannot be read.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        Snapshot::of(&self.database)
+    }
+
+    /// Looks through a database that lies somewhere on its own. What its log may hold is moved into it, and the log
+    /// is gone then. It may be of an older schema, which is looked at less closely and stays as it is.
+    ///
+    /// # Errors
+    /// Each kind of [`OpenError`] for what cannot be a store of this build.
+    pub fn inspect(file: &Path) -> Result<Inspected, OpenError> {
+        backup::inspect(file)
+    }
+
+    /// What is wrong with the database as of one moment; empty if nothing is. Reads all of it, and cuts and analyses
+    /// every text anew, as the engine does, to compare what that gives with what is stored.
     ///
     /// # Errors
     /// `unavailable` if it cannot even be read.
-    pub fn integrity_check(&self) -> Result<Vec<String>> {
-        self.readers.read(doctor::check)
+    pub fn integrity_check(&self) -> Result<Vec<Problem>> {
+        self.readers.read(|connection| doctor::check(connection, true))
+    }
+
+    /// As [`SqliteStore::integrity_check`], but takes passages, words and vectors for what they should be, which
+    /// costs a small part of the time.
+    ///
+    /// # Errors
+    /// `unavailable` if it cannot even be read.
+    pub fn structure_check(&self) -> Result<Vec<Problem>> {
+        self.readers.read(|connection| doctor::check(connection, false))
+    }
+
+    /// Makes good each [`ProblemKind::Derived`] problem, and says what it did, or what it could not do. No text is
+    /// touched, and nothing that somebody filed; nothing at all is done where something of that is damaged. Others read
+    /// and write meanwhile.
+    ///
+    /// [`ProblemKind::Derived`]: crate::ProblemKind::Derived
+    ///
+    /// # Errors
+    /// `unavailable` if the database cannot be read or written; what was done until then stays done.
+    pub fn repair(&self) -> Result<Vec<Repaired>> {
+        let done = self.work().repair();
+        self.cache.clear();
+        done
+    }
+
+    fn work(&self) -> Work<'_> {
+        Work { database: &self.database, readers: &self.readers, writer: &self.writer }
+    }
+
+    /// Makes all indexes, counts, passages and words anew, whether they are wrong or not. With `embeddings`, first
+    /// drops the vectors of all texts, of every model: until they are embedded anew, search finds those texts by
+    /// their words alone. Others read and write meanwhile.
+    ///
+    /// # Errors
+    /// `unavailable` if the database cannot be read or written; what was done until then stays done.
+    pub fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
+        let done = self.work().reindex(embeddings);
+        self.cache.clear();
+        done
     }
 }
 
@@ -115,6 +192,19 @@ impl Store for SqliteStore {
 
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {
         self.readers.read(|connection| read::pending_embeddings(connection, model))
+    }
+
+    fn models(&self) -> Result<Vec<(ModelId, u64)>> {
+        self.readers.read(read::models)
+    }
+
+    fn retire_model(&self, model: &ModelId, limit: usize) -> Result<usize> {
+        let Some(model) = self.readers.read(|connection| read::model_row(connection, model))? else { return Ok(0) };
+        self.writer.run(move |connection| write::retire_model(connection, model, limit))
+    }
+
+    fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
+        self.readers.read(|connection| read::has_other_dimensions(connection, model, dimensions))
     }
 
     fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
@@ -201,6 +291,12 @@ impl Store for SqliteStore {
             disk_bytes: self.database.disk_bytes(),
             index_bytes: self.cache.bytes() as u64,
         })
+    }
+}
+
+impl ArchiveStore for SqliteStore {
+    fn archive(&self, now: Timestamp, visit: &mut dyn FnMut(Archived) -> Result<()>) -> Result<()> {
+        self.readers.read(|connection| archive::all(connection, now, visit))
     }
 }
 

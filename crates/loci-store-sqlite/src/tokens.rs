@@ -4,9 +4,16 @@ use loci_core::{Error, ErrorCode, Scope, Scopes, Timestamp, Token, TokenHash};
 use rusqlite::{Connection, Row, params};
 
 use crate::failure::{Failure, Result, damaged};
-use crate::row::read_space;
+use crate::row::{intact, none_broken, read_space};
 
 const COLUMNS: &str = "id, hash, space, subject, scopes, created_at, expires_at, revoked_at";
+/// Whether a row is as it was written.
+const HOLDS: &str = "checksum IS loci_checksum(id, hash, space, subject, scopes, created_at, expires_at, revoked_at)";
+
+/// The columns that [`read_token`] reads, in its order.
+pub(crate) fn columns() -> String {
+    format!("{COLUMNS}, {HOLDS}")
+}
 
 pub(crate) fn add(connection: &Connection, token: &Token) -> Result<()> {
     let sql = format!("INSERT INTO token ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
@@ -31,7 +38,7 @@ pub(crate) fn add(connection: &Connection, token: &Token) -> Result<()> {
 }
 
 pub(crate) fn all(connection: &Connection) -> Result<Vec<Token>> {
-    let sql = format!("SELECT {COLUMNS} FROM token ORDER BY created_at, id");
+    let sql = format!("SELECT {} FROM token ORDER BY created_at, id", columns());
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([])?;
     let mut tokens = Vec::new();
@@ -42,13 +49,15 @@ pub(crate) fn all(connection: &Connection) -> Result<Vec<Token>> {
 }
 
 pub(crate) fn by_hash(connection: &Connection, hash: &TokenHash) -> Result<Option<Token>> {
-    let sql = format!("SELECT {COLUMNS} FROM token WHERE hash = ?1");
+    let sql = format!("SELECT {} FROM token WHERE hash = ?1", columns());
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([hash])?;
     rows.next()?.map(read_token).transpose()
 }
 
 pub(crate) fn revoke(connection: &Connection, id: &str, now: Timestamp) -> Result<()> {
+    let broken = format!("SELECT 1 FROM token WHERE id = ?1 AND NOT {HOLDS}");
+    none_broken(connection, &broken, [id], "token", id)?;
     let sql = "UPDATE token SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1";
     let revoked = connection.prepare_cached(sql)?.execute(params![id, now.microseconds()])?;
     if revoked == 0 {
@@ -57,7 +66,8 @@ pub(crate) fn revoke(connection: &Connection, id: &str, now: Timestamp) -> Resul
     Ok(())
 }
 
-fn read_token(row: &Row<'_>) -> Result<Token> {
+pub(crate) fn read_token(row: &Row<'_>) -> Result<Token> {
+    intact(row, 8, "token", 0)?;
     let moment = |column| -> Result<Option<Timestamp>> {
         Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_microseconds))
     };

@@ -4,12 +4,24 @@ use loci_core::{MemoryId, Space, Tunnel, TunnelEnd};
 use rusqlite::{Connection, Params, Row, params};
 
 use crate::failure::{Result, conflict, damaged};
-use crate::row::{read_id, read_moment, read_space};
+use crate::row::{intact, read_id, read_moment, read_space};
 use crate::write::log_other;
 
-/// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "space, id, source_collection, source_section, source_memory, target_collection, \
+const COLUMNS: &str = "space, id, source_collection, source_section, source_memory, target_collection, \
      target_section, target_memory, label, owner, is_common, created_at, updated_at";
+/// Whether a row is as it was written.
+macro_rules! holds {
+    () => {
+        "checksum IS loci_checksum(row, space, id, source_collection, source_section, source_memory, \
+         target_collection, target_section, target_memory, label, owner, is_common, created_at, updated_at)"
+    };
+}
+pub(crate) use holds;
+
+/// The columns that [`read`] reads, in its order.
+pub(crate) fn columns() -> String {
+    format!("{COLUMNS}, {}", holds!())
+}
 
 pub(crate) fn put(connection: &Connection, tunnel: &Tunnel, expect: Option<&Tunnel>) -> Result<()> {
     let Tunnel { space, id, source, target, label, owner, is_common, created_at, updated_at } = tunnel;
@@ -55,12 +67,12 @@ pub(crate) fn delete(connection: &Connection, space: &Space, id: &str) -> Result
 }
 
 pub(crate) fn all(connection: &Connection, space: &Space) -> Result<Vec<Tunnel>> {
-    let sql = format!("SELECT {COLUMNS} FROM tunnel WHERE space = ?1 ORDER BY created_at, id");
+    let sql = format!("SELECT {} FROM tunnel WHERE space = ?1 ORDER BY created_at, id", columns());
     query(connection, &sql, [space.as_str()])
 }
 
 fn find(connection: &Connection, space: &Space, id: &str) -> Result<Option<Tunnel>> {
-    let sql = format!("SELECT {COLUMNS} FROM tunnel WHERE space = ?1 AND id = ?2");
+    let sql = format!("SELECT {} FROM tunnel WHERE space = ?1 AND id = ?2", columns());
     Ok(query(connection, &sql, [space.as_str(), id])?.pop())
 }
 
@@ -75,6 +87,7 @@ fn query(connection: &Connection, sql: &str, parameters: impl Params) -> Result<
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Tunnel> {
+    intact(row, 13, "tunnel", 1)?;
     let end = |first: usize| -> Result<TunnelEnd> {
         Ok(TunnelEnd { collection: row.get(first)?, section: row.get(first + 1)?, memory: read_id(row, first + 2)? })
     };

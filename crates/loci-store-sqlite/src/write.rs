@@ -1,18 +1,25 @@
 //! Statements that change memories. They run on the writer's thread, inside its transaction.
 
 use loci_core::{
-    Batch, Change, EnrichmentStatus, Error, Expect, Memory, MemoryId, ModelId, Passage, Space, Timestamp, Touch, Vector,
+    Access, Batch, Change, EnrichmentStatus, Error, Expect, Memory, MemoryId, ModelId, Passage, Space, Timestamp,
+    Touch, Vector,
 };
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use crate::codec::{encode_attributes, encode_citations, encode_links, encode_names, encode_terms, encode_vector};
 use crate::failure::{Result, conflict, unless_taken};
-use crate::read::POSITION_BITS;
+use crate::read::{POSITION_BITS, bound};
+use crate::reanalysis::renew_memory;
 use crate::remove::not_wiped;
-use crate::{facts, jobs, keyed_answers, note_files, settings, source_files, tunnels};
+use crate::{bring_back, checksum, facts, jobs, keyed_answers, note_files, settings, source_files, tunnels};
 
 /// Passages of one memory.
 const PASSAGES_MAX: usize = 1 << POSITION_BITS;
+
+/// Whether a row of `passage` is as it was written.
+pub(crate) const PASSAGE_HOLDS: &str =
+    "checksum IS loci_checksum(row, first_byte, end_byte, terms, model, scale, vector)";
 
 /// Makes all changes of a batch.
 pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
@@ -71,13 +78,16 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
             Change::DeleteSourceFile { collection, path } => {
                 source_files::delete(connection, space, collection.as_deref(), path)?;
             }
+            Change::BringBack { record, passages, since, now } => {
+                bring_back::bring_back(connection, space, record, passages, *since, *now)?;
+            }
         }
     }
     Ok(())
 }
 
 /// An error unless something is in the space of its batch.
-fn within(batch: &Space, space: &Space, what: &str) -> Result<()> {
+pub(crate) fn within(batch: &Space, space: &Space, what: &str) -> Result<()> {
     if space == batch {
         return Ok(());
     }
@@ -85,16 +95,17 @@ fn within(batch: &Space, space: &Space, what: &str) -> Result<()> {
 }
 
 fn put(connection: &Connection, memory: &Memory, passages: Option<&[Passage]>, expect: Expect) -> Result<()> {
+    memory.check_numbers()?;
     let found = find(connection, &memory.space, &memory.id)?;
     let row = match expected(found, expect, &memory.id)? {
         Some(row) => {
-            write_memory(connection, memory, Some(row))?;
+            write_memory(connection, memory, Some(row), passages.is_some())?;
             if passages.is_some() {
                 delete_passages(connection, row)?;
             }
             row
         }
-        None => write_memory(connection, memory, None)?,
+        None => write_memory(connection, memory, None, true)?,
     };
     if passages.is_some() || found.is_none() {
         let sql = "INSERT INTO content (memory, text) VALUES (?1, ?2)
@@ -105,18 +116,34 @@ fn put(connection: &Connection, memory: &Memory, passages: Option<&[Passage]>, e
     log(connection, row)
 }
 
-/// Writes the columns of `memory` into that row, or into a new one; returns the row.
-fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>) -> Result<i64> {
+/// Stores a memory with its returns, in the place of a softly deleted one.
+pub(crate) fn bring_back(connection: &Connection, memory: &Memory, passages: &[Passage]) -> Result<()> {
+    if let Some(found) = find(connection, &memory.space, &memory.id)?.filter(|found| found.is_deleted) {
+        delete(connection, found.row)?;
+    }
+    put(connection, memory, Some(passages), Expect::Absent)?;
+    let Memory { space, id, access, .. } = memory;
+    if *access == Access::default() {
+        return Ok(());
+    }
+    touch(connection, &[Touch { space: space.clone(), id: id.clone(), access: *access }])
+}
+
+/// Writes the columns of `memory` into that row, or into a new one; returns the row. Notes the checksum of the text if
+/// that is written, too.
+fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>, has_text: bool) -> Result<i64> {
     const INSERT: &str = "INSERT INTO memory (row, space, id, collection, section, kind, tags, weight, delivery, \
          owner, visibility, supersedes, expires_at, created_at, updated_at, revision, tier, source, summary, thread, \
-         position, enrichment, links, origin, actor, attributes, citations, forgotten_at, title) VALUES (?1, ?2, ?3, \
+         position, enrichment, links, origin, actor, attributes, citations, forgotten_at, title, \
+         text_checksum) VALUES (?1, ?2, ?3, \
          ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
-         ?26, ?27, ?28, ?29)";
+         ?26, ?27, ?28, ?29, ?30)";
     const UPDATE: &str = "UPDATE memory SET space = ?2, id = ?3, collection = ?4, section = ?5, kind = ?6, \
          tags = ?7, weight = ?8, delivery = ?9, owner = ?10, visibility = ?11, supersedes = ?12, \
          expires_at = ?13, created_at = ?14, updated_at = ?15, revision = ?16, tier = ?17, source = ?18, \
          summary = ?19, thread = ?20, position = ?21, enrichment = ?22, links = ?23, origin = ?24, actor = ?25, \
-         attributes = ?26, citations = ?27, forgotten_at = ?28, title = ?29 WHERE row = ?1";
+         attributes = ?26, citations = ?27, forgotten_at = ?28, title = ?29, \
+         text_checksum = ifnull(?30, text_checksum) WHERE row = ?1";
     let sql = if row.is_some() { UPDATE } else { INSERT };
     let written = connection.prepare_cached(sql)?.execute(params![
         row,
@@ -148,6 +175,7 @@ fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>) -> R
         encode_citations(&memory.citations),
         memory.forgotten_at.map(Timestamp::microseconds),
         memory.title,
+        has_text.then(|| checksum::of(std::iter::once(ValueRef::Text(memory.content.as_bytes())))),
     ]);
     // The id was looked up before, so it must be the place in the thread.
     unless_taken(written, || {
@@ -181,18 +209,87 @@ pub(crate) fn insert_passages(connection: &Connection, row: i64, passages: &[Pas
 }
 
 fn embed(connection: &Connection, row: i64, vectors: &[Vector]) -> Result<()> {
-    let count = "SELECT count(*) FROM passage WHERE row BETWEEN ?1 AND ?2";
-    let passages: i64 = connection.prepare_cached(count)?.query_row(passage_keys(row), |row| row.get(0))?;
+    let count =
+        format!("SELECT count(*), ifnull(max(NOT {PASSAGE_HOLDS}), 0) FROM passage WHERE row BETWEEN ?1 AND ?2");
+    let (mut passages, is_broken): (i64, bool) =
+        connection.prepare_cached(&count)?.query_row(passage_keys(row), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if is_broken {
+        passages = renew_memory(connection, row, true)? as i64;
+    }
     if passages != vectors.len() as i64 {
         return Err(Error::internal("an embedding must bring one vector for each passage").into());
     }
+    // The newest lies with the passage: while a model reads all texts anew, what it has not read is found at once.
+    let keep = "INSERT INTO further_vector (passage, model, scale, vector)
+        SELECT row, model, scale, vector FROM passage WHERE row = ?1 AND model <> ?2
+        ON CONFLICT DO UPDATE SET scale = excluded.scale, vector = excluded.vector";
+    let mut keep = connection.prepare_cached(keep)?;
+    let replace = "DELETE FROM further_vector WHERE passage = ?1 AND model = ?2";
+    let mut replace = connection.prepare_cached(replace)?;
     let sql = "UPDATE passage SET model = ?2, scale = ?3, vector = ?4 WHERE row = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     for (key, vector) in (row << POSITION_BITS..).zip(vectors) {
         let model = model(connection, &vector.model)?;
+        keep.execute([key, model])?;
+        replace.execute([key, model])?;
         statement.execute(params![key, model, f64::from(vector.scale), encode_vector(&vector.values)])?;
     }
     log(connection, row)
+}
+
+/// The passages that the model of row `?1` made a further vector of.
+pub(crate) const RETIRED_FURTHER: &str = "SELECT passage FROM further_vector WHERE model = ?1 LIMIT ?2";
+/// The passages whose own vector is of the model of row `?1`.
+pub(crate) const RETIRED: &str = "SELECT row FROM passage WHERE model = ?1 LIMIT ?2";
+
+/// Removes the vectors of the model of that row from at most `limit` passages; returns from how many. Where there is
+/// a further one, it takes the place of the passage's own.
+pub(crate) fn retire_model(connection: &Connection, model: i64, limit: usize) -> Result<usize> {
+    let select = |sql: &str, limit: usize| -> Result<Vec<i64>> {
+        let mut statement = connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![model, bound(limit)], |row| row.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    };
+    let mut passages = select(RETIRED_FURTHER, limit)?;
+    let remove = "DELETE FROM further_vector WHERE passage = ?1 AND model = ?2";
+    let mut remove = connection.prepare_cached(remove)?;
+    for passage in &passages {
+        remove.execute([*passage, model])?;
+    }
+    let own = select(RETIRED, limit - passages.len())?;
+    // Nulls, if there is none.
+    let replace = format!(
+        "UPDATE passage SET (model, scale, vector) = (
+            SELECT model, scale, vector FROM further_vector
+            WHERE passage = ?1 AND checksum IS loci_checksum(passage, model, scale, vector) ORDER BY model LIMIT 1
+        ) WHERE row = ?1 AND {PASSAGE_HOLDS} RETURNING model"
+    );
+    let mut replace = connection.prepare_cached(&replace)?;
+    for passage in &own {
+        match replace.query_row([passage], |row| row.get::<_, Option<i64>>(0)).optional()? {
+            Some(Some(other)) => {
+                remove.execute([*passage, other])?;
+            }
+            Some(None) => {}
+            None => renew_or_remove(connection, passage >> POSITION_BITS)?,
+        }
+    }
+    passages.extend(own);
+    let mut memories: Vec<i64> = passages.iter().map(|passage| passage >> POSITION_BITS).collect();
+    memories.sort_unstable();
+    memories.dedup();
+    for memory in memories {
+        log(connection, memory)?;
+    }
+    Ok(passages.len())
+}
+
+/// Makes the passages of a memory anew, some of which are damaged; of a damaged memory it removes them.
+fn renew_or_remove(connection: &Connection, row: i64) -> Result<()> {
+    match renew_memory(connection, row, true) {
+        Err(failure) if failure.is_damage() => delete_passages(connection, row),
+        renewed => renewed.map(|_| ()),
+    }
 }
 
 /// Removes a memory for good, with all that hangs on it.
@@ -210,7 +307,12 @@ pub(crate) fn delete(connection: &Connection, row: i64) -> Result<()> {
 }
 
 pub(crate) fn delete_passages(connection: &Connection, row: i64) -> Result<()> {
-    connection.prepare_cached("DELETE FROM passage WHERE row BETWEEN ?1 AND ?2")?.execute(passage_keys(row))?;
+    for sql in [
+        "DELETE FROM passage WHERE row BETWEEN ?1 AND ?2",
+        "DELETE FROM further_vector WHERE passage BETWEEN ?1 AND ?2",
+    ] {
+        connection.prepare_cached(sql)?.execute(passage_keys(row))?;
+    }
     Ok(())
 }
 

@@ -11,10 +11,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use loci_core::Error;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use crate::connection::Database;
-use crate::failure::{Result, breaks_connection, damaged, describe, upgraded};
+use crate::failure::{Failure, Result, breaks_connection, damaged, describe, upgraded};
 use crate::schema;
 
 /// Pieces of work that may wait; further callers wait before they are let in.
@@ -72,7 +72,9 @@ impl Writer {
         let commits = Arc::<Commits>::default();
         let counter = Arc::clone(&commits);
         let connection = Some(Writing::new(connection));
-        let work = move || WritingThread { database, connection, commits: counter }.run(&jobs);
+        let work = move || {
+            WritingThread { database, connection, fault: None, has_long_log: false, commits: counter }.run(&jobs);
+        };
         let thread = thread::Builder::new().name("loci-writer".to_owned()).spawn(work)?;
         Ok(Writer { queue: Mutex::new(Some(queue)), thread: Some(thread), commits })
     }
@@ -131,7 +133,7 @@ trait Job: Send {
     /// Whether its commit has to be on the disk when it answers.
     fn needs_flush(&self) -> bool;
     /// Does the work inside the open transaction.
-    fn work(&mut self, connection: &Connection) -> Result<(), Error>;
+    fn work(&mut self, connection: &Connection) -> Result<(), Stopped>;
     /// Answers, when the transaction is committed or has failed.
     fn answer(self: Box<Self>, committed: &Result<(), Error>);
 }
@@ -148,12 +150,17 @@ impl<T: Send, W: FnOnce(&Connection) -> Result<T> + Send> Job for Task<T, W> {
         self.needs_flush
     }
 
-    fn work(&mut self, connection: &Connection) -> Result<(), Error> {
+    fn work(&mut self, connection: &Connection) -> Result<(), Stopped> {
         let Some(work) = self.work.take() else { return Ok(()) };
-        let outcome = work(connection).map_err(Error::from);
-        let done = outcome.as_ref().map(|_| ()).map_err(Clone::clone);
+        let (outcome, stopped) = match work(connection) {
+            Ok(value) => (Ok(value), Ok(())),
+            Err(failure) => {
+                let stopped = Stopped::from(failure);
+                (Err(stopped.error.clone()), Err(stopped))
+            }
+        };
         self.outcome = Some(outcome);
-        done
+        stopped
     }
 
     fn answer(self: Box<Self>, committed: &Result<(), Error>) {
@@ -172,6 +179,10 @@ struct WritingThread {
     database: Database,
     /// None after a failure that leaves it unclear what the connection believes about the file.
     connection: Option<Writing>,
+    /// The fault of the disk since which it is unclear what of the log is on it.
+    fault: Option<Error>,
+    /// Whether it was said that the log cannot be kept short.
+    has_long_log: bool,
     commits: Arc<Commits>,
 }
 
@@ -212,14 +223,52 @@ impl WritingThread {
             for job in group {
                 job.answer(&committed);
             }
+            // At once, before other processes write on top of what may be lost.
+            if self.fault.is_some()
+                && let Ok(writing) = self.connect()
+            {
+                self.connection = Some(writing);
+            }
         }
+    }
+
+    /// A new connection, to a log that is known to be whole.
+    ///
+    /// When a flush fails, the system may have dropped the pages that it could not write, and says so only once:
+    /// the next flush succeeds without them. Commits that were to be flushed later lie in the same log, and one that
+    /// comes after a lost one cannot be recovered. So nothing more goes into that log. All of it is copied into the
+    /// database, which writes each page again, the database is flushed, and the log begins anew; until that
+    /// succeeds, nothing is written (ADR 21).
+    fn connect(&mut self) -> Result<Writing, Error> {
+        let connection = self.database.connect().map_err(|error| describe(&error))?;
+        if let Some(fault) = &self.fault {
+            // Shorter than other processes wait, which are held up by it.
+            connection.busy_timeout(self.database.busy_timeout / 2).map_err(|error| describe(&error))?;
+            let begun = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+            let hindrance = match begun {
+                Ok(false) => None,
+                Ok(true) => Some("somebody reads for long; end other programs that read the database".to_owned()),
+                Err(error) => Some(describe(&error).message),
+            };
+            if let Some(hindrance) = hindrance {
+                return Err(Error::unavailable(format!(
+                    "nothing is written until it is sure that all writes so far are on the disk, after a fault of it \
+                     ({}); that cannot be made sure of now: {hindrance}",
+                    fault.message
+                )));
+            }
+            connection.busy_timeout(self.database.busy_timeout).map_err(|error| describe(&error))?;
+            tracing::info!("all writes before the disk's fault are on it; writing goes on");
+            self.fault = None;
+        }
+        Ok(Writing::new(connection))
     }
 
     /// Does the work of a group in one transaction. An error means that nothing was written.
     fn write(&mut self, group: &mut [Box<dyn Job>]) -> Result<(), Error> {
         let mut writing = match self.connection.take() {
             Some(writing) => writing,
-            None => Writing::new(self.database.connect().map_err(|error| describe(&error))?),
+            None => self.connect()?,
         };
         let set = writing.set_flushes(group.iter().any(|job| job.needs_flush()));
         let connection = &writing.connection;
@@ -227,12 +276,27 @@ impl WritingThread {
             Ok(()) => {
                 self.commits.all.fetch_add(1, Ordering::SeqCst);
                 self.commits.flushed.fetch_add(u64::from(writing.flushes), Ordering::SeqCst);
-                self.connection = Some(writing);
+                match keep_log_short(&writing.connection).map_err(Stopped::from) {
+                    // What is committed is flushed; what is in doubt is what others had not flushed.
+                    Err(Stopped { error, is_fault: true, .. }) => self.fault = Some(error),
+                    // It will be tried again.
+                    kept => {
+                        if let Err(Stopped { error, .. }) = &kept
+                            && !self.has_long_log
+                        {
+                            tracing::warn!("the write-ahead log cannot be moved into the database and grows: {error}");
+                        }
+                        self.has_long_log = kept.is_err();
+                        self.connection = Some(writing);
+                    }
+                }
                 Ok(())
             }
             Err(stopped) => {
                 let rolled_back = connection.is_autocommit() || execute(connection, "ROLLBACK").is_ok();
-                if rolled_back && !stopped.breaks_connection {
+                if stopped.is_fault {
+                    self.fault = Some(stopped.error.clone());
+                } else if rolled_back && !stopped.breaks_connection {
                     self.connection = Some(writing);
                 }
                 Err(stopped.error)
@@ -241,15 +305,33 @@ impl WritingThread {
     }
 }
 
-/// Why a whole group failed.
+/// Why a piece of work, or a whole group, failed.
 struct Stopped {
     error: Error,
     breaks_connection: bool,
+    /// Whether the disk failed, so that what was written before may be lost, too.
+    is_fault: bool,
 }
 
 impl From<rusqlite::Error> for Stopped {
     fn from(error: rusqlite::Error) -> Self {
-        Stopped { breaks_connection: breaks_connection(&error), error: describe(&error) }
+        let is_fault = error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure);
+        Stopped { breaks_connection: breaks_connection(&error), is_fault, error: describe(&error) }
+    }
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        Stopped { error, breaks_connection: false, is_fault: false }
+    }
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Database(error) => error.into(),
+            Failure::Refused(error) => error.into(),
+        }
     }
 }
 
@@ -258,10 +340,10 @@ fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), S
     check_version(connection)?;
     for job in group {
         execute(connection, "SAVEPOINT job")?;
-        if let Err(error) = job.work(connection) {
+        if let Err(stopped) = job.work(connection) {
             // Some failures, a full disk for one, end the transaction of all.
-            if connection.is_autocommit() {
-                return Err(Stopped { error, breaks_connection: true });
+            if connection.is_autocommit() || stopped.is_fault {
+                return Err(Stopped { breaks_connection: true, ..stopped });
             }
             execute(connection, "ROLLBACK TO job")?;
         }
@@ -278,7 +360,19 @@ fn check_version(connection: &Connection) -> Result<(), Stopped> {
         Greater => upgraded(),
         Less => damaged(),
     };
-    Err(Stopped { error, breaks_connection: false })
+    Err(error.into())
+}
+
+/// Moves what is in the log into the database when the log is long. SQLite would do that by itself, but not say that it
+/// failed, after which later commits would stand on lost ones.
+fn keep_log_short(connection: &Connection) -> rusqlite::Result<()> {
+    /// Pages, as SQLite's own limit.
+    const LOG_MAX: i64 = 1_000;
+    let frames = connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], |row| row.get::<_, i64>(1))?;
+    if frames >= LOG_MAX {
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+    }
+    Ok(())
 }
 
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
@@ -329,6 +423,99 @@ mod tests {
             assert_eq!(writer.run(synchronous), Ok(2));
         }
         assert_eq!(writer.commits(), (4, 2));
+    }
+
+    /// Work that the disk fails at, as at a flush.
+    fn fault<T>(_: &Connection) -> Result<T> {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC);
+        Err(rusqlite::Error::SqliteFailure(code, None).into())
+    }
+
+    fn log_bytes(folder: &std::path::Path) -> u64 {
+        folder.join("loci.db-wal").metadata().unwrap().len()
+    }
+
+    #[test]
+    fn after_a_fault_of_the_disk_the_log_begins_anew() {
+        for unflushed in [false, true] {
+            let (folder, writer) = writer();
+            let set = |connection: &Connection| -> Result<()> {
+                execute(connection, "INSERT INTO lease (name, holder, until) VALUES (random(), 'x', 0)")?;
+                Ok(())
+            };
+            for _ in 0..9 {
+                writer.run_unflushed(set).unwrap();
+            }
+            let before = log_bytes(folder.path());
+            let failed = if unflushed { writer.run_unflushed(fault::<()>) } else { writer.run(fault::<()>) };
+            assert!(failed.unwrap_err().message.contains("reports a fault"));
+            writer.run(set).unwrap();
+            assert!(log_bytes(folder.path()) < before, "the log has the pages of one commit");
+            let leases = |connection: &Connection| -> Result<i64> {
+                Ok(connection.query_row("SELECT count(*) FROM lease", [], |row| row.get(0))?)
+            };
+            assert_eq!(writer.run(leases), Ok(10), "nothing that was answered is lost");
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_while_the_log_cannot_begin_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, connection) = open(folder.path(), Options { busy_timeout: Duration::from_millis(20) }).unwrap();
+        let writer = Writer::start(database.clone(), connection).unwrap();
+        let set = |connection: &Connection| -> Result<()> {
+            execute(connection, "INSERT INTO lease (name, holder, until) VALUES (random(), 'x', 0)")?;
+            Ok(())
+        };
+        writer.run(set).unwrap();
+        let reader = database.connect_reader().unwrap();
+        let reading = reader.unchecked_transaction().unwrap();
+        let count = || reading.query_row("SELECT count(*) FROM lease", [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(count(), 1);
+        writer.run(fault::<()>).unwrap_err();
+        let before = log_bytes(folder.path());
+        for outcome in [writer.run(set), writer.run_unflushed(set), writer.run(set)] {
+            let message = outcome.unwrap_err().message;
+            assert!(message.contains("nothing is written") && message.contains("reads for long"), "{message}");
+        }
+        assert_eq!((count(), log_bytes(folder.path())), (1, before));
+        reading.finish().unwrap();
+        writer.run(set).unwrap();
+        let now = reader.query_row("SELECT count(*) FROM lease", [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(now, 2);
+    }
+
+    #[test]
+    fn the_log_is_kept_short() {
+        let (folder, writer) = writer();
+        let grow = |connection: &Connection| -> Result<()> {
+            connection.execute(
+                "INSERT INTO lease (name, holder, until) VALUES (random(), printf('%.*c', 1 << 20, 'x'), 0)",
+                [],
+            )?;
+            Ok(())
+        };
+        for _ in 0..40 {
+            writer.run_unflushed(grow).unwrap();
+        }
+        assert!(log_bytes(folder.path()) < 12 << 20, "{}", log_bytes(folder.path()));
+    }
+
+    #[test]
+    fn a_fault_fails_all_that_were_to_share_the_commit() {
+        let (_folder, writer) = writer();
+        let ((begin, begun), (go, wait)) = (sync_channel(1), sync_channel(1));
+        let first = move |_: &Connection| Ok(begin.send(()).is_ok() && wait.recv() == Ok(()));
+        let first = writer.hand_in(first, true).unwrap();
+        begun.recv().unwrap();
+        let before = writer.hand_in(synchronous, true).unwrap();
+        let failed = writer.hand_in(fault::<()>, true).unwrap();
+        let after = writer.hand_in(synchronous, true).unwrap();
+        go.send(()).unwrap();
+        assert_eq!(first.recv().unwrap(), Ok(true));
+        assert!(before.recv().unwrap().is_err() && failed.recv().unwrap().is_err() && after.recv().unwrap().is_err());
+        assert_eq!(writer.run(synchronous), Ok(2));
+        assert_eq!(writer.commits(), (2, 2));
     }
 
     #[test]

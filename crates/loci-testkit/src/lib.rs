@@ -8,7 +8,10 @@
 
 mod clock;
 pub mod contract;
+#[cfg(unix)]
+pub mod crash;
 mod embedder;
+mod naive_archive;
 mod naive_graph;
 mod naive_jobs;
 mod naive_notes;

@@ -18,6 +18,8 @@ type Spellings = BTreeMap<(Space, String), String>;
 pub(crate) struct Graph {
     /// By space and id, with the names as they came.
     facts: BTreeMap<(Space, String), Fact>,
+    /// Space and id of each fact, as they came.
+    filed: Vec<(Space, String)>,
     things: Spellings,
     relations: Spellings,
     /// By space and id.
@@ -60,6 +62,16 @@ impl Graph {
         }
     }
 
+    /// All facts of all spaces, as they came.
+    pub(crate) fn filed(&self) -> impl Iterator<Item = Fact> {
+        self.filed.iter().filter_map(|key| self.facts.get(key)).map(|fact| self.shown(fact))
+    }
+
+    /// All tunnels of all spaces, by space and id.
+    pub(crate) fn tunnels(&self) -> impl Iterator<Item = &Tunnel> {
+        self.tunnels.values()
+    }
+
     fn shown(&self, fact: &Fact) -> Fact {
         Fact {
             subject: as_first_spelled(&self.things, &fact.space, &fact.subject),
@@ -87,6 +99,7 @@ impl State {
         keep_first(&mut self.graph.things, space, &fact.subject);
         keep_first(&mut self.graph.relations, space, &fact.predicate);
         keep_first(&mut self.graph.things, space, &fact.object);
+        self.graph.filed.push(key.clone());
         self.graph.facts.insert(key, fact.clone());
         Ok(())
     }

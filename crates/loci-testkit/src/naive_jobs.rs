@@ -28,7 +28,7 @@ impl State {
         if self.records.get(&key).is_none_or(|record| record.deleted_at.is_some()) {
             return Err(conflict(format!("memory `{}` is gone", key.1)));
         }
-        if self.jobs.contains_key(&key) {
+        if self.jobs.get(&key).is_some_and(|job| job.failure.is_none()) {
             return Err(conflict(format!("memory `{}` has a job already", key.1)));
         }
         self.jobs.insert(key, NaiveJob { due_at, attempts: 0, lease: None, failure: None });

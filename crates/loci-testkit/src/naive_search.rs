@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::slice;
 
 use loci_core::{
-    Candidate, CandidateQuery, Candidates, MARKS_MAX, Memory, NEIGHBOUR_DISTANCE_MAX, Passage, QueryVector, Space,
-    ThreadPlace, Vector,
+    Candidate, CandidateQuery, Candidates, MARKS_MAX, Memory, ModelId, NEIGHBOUR_DISTANCE_MAX, Passage, QueryVector,
+    Space, ThreadPlace, Vector,
 };
 
 use crate::naive_store::{Record, State};
@@ -45,12 +45,12 @@ pub(crate) struct Scored<'a> {
 pub(crate) fn scored<'a>(state: &'a State, query: &CandidateQuery<'_>) -> Vec<Scored<'a>> {
     let admitted = state.admitted(query.filter);
     let statistics = Statistics::of(&admitted, query.terms);
-    let score = |passage: &Passage| PassageScore {
+    let score = |(passage, vectors): (&Passage, &BTreeMap<ModelId, Vector>)| PassageScore {
         bm25: statistics.bm25(slice::from_ref(&passage)) as f32,
-        cosine: query.vector.and_then(|vector| vector_cosine(vector, passage.vector.as_ref()?)),
+        cosine: query.vector.and_then(|vector| vector_cosine(vector, vectors.get(&vector.model)?)),
     };
     let scored = |record: &'a Record| {
-        let passages: Vec<_> = record.passages.iter().map(score).collect();
+        let passages: Vec<_> = record.passages.iter().zip(&record.vectors).map(score).collect();
         let is_held = |term: &String| record.passages.iter().any(|passage| has(passage, term));
         Scored {
             memory: &record.memory,

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,7 +7,7 @@ use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
     Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage,
     Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, Tally, Tier, Timestamp, Token, Touch,
-    Vector, Wiped,
+    Vector, Visibility, Wiped,
 };
 
 use crate::naive_graph::Graph;
@@ -54,10 +55,13 @@ pub(crate) struct State {
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
     pub(crate) memory: Memory,
+    /// Without their vectors.
     pub(crate) passages: Vec<Passage>,
+    /// Of each passage, one of each model that has read it.
+    pub(crate) vectors: Vec<BTreeMap<ModelId, Vector>>,
     pub(crate) deleted_at: Option<Timestamp>,
     /// The how-manieth memory of the store it is.
-    filing: u64,
+    pub(crate) filing: u64,
 }
 
 impl State {
@@ -135,10 +139,20 @@ impl State {
                 self.delete_source_file(space, collection.as_deref(), path);
                 Ok(())
             }
+            Change::BringBack { record, passages, since, now } => {
+                self.bring_back(space, record, passages, *since, *now)
+            }
         }
     }
 
-    fn put(&mut self, space: &Space, memory: &Memory, passages: Option<&Vec<Passage>>, expect: Expect) -> Result<()> {
+    pub(crate) fn put(
+        &mut self,
+        space: &Space,
+        memory: &Memory,
+        passages: Option<&Vec<Passage>>,
+        expect: Expect,
+    ) -> Result<()> {
+        memory.check_numbers()?;
         if memory.space != *space {
             return Err(Error::internal("a memory must be in the space of its batch"));
         }
@@ -149,17 +163,24 @@ impl State {
         }
         let mut memory = Memory { superseded_by: None, access: Access::default(), ..memory.clone() };
         let mut stored = passages.cloned().unwrap_or_default();
+        let read = |passage: &mut Passage| passage.vector.take().into_iter().map(named).collect();
+        let mut vectors = stored.iter_mut().map(read).collect();
         let mut filing = self.filings;
         if let Some(before) = self.records.remove(&key) {
+            if memory.forgotten_at.is_some() {
+                self.end_answers(&key, None);
+            } else if is_withdrawn(&before.memory, &memory) {
+                self.end_answers(&key, memory.owner.as_deref());
+            }
             filing = before.filing;
             memory.access = before.memory.access;
             if passages.is_none() {
                 memory.content = before.memory.content;
-                stored = before.passages;
+                (stored, vectors) = (before.passages, before.vectors);
             }
         }
         self.filings += 1;
-        self.records.insert(key, Record { memory, passages: stored, deleted_at: None, filing });
+        self.records.insert(key, Record { memory, passages: stored, vectors, deleted_at: None, filing });
         Ok(())
     }
 
@@ -171,10 +192,18 @@ impl State {
         if vectors.len() != record.passages.len() {
             return Err(Error::internal("an embedding must bring one vector for each passage"));
         }
-        for (passage, vector) in record.passages.iter_mut().zip(vectors) {
-            passage.vector = Some(vector.clone());
+        for (of_passage, vector) in record.vectors.iter_mut().zip(vectors) {
+            of_passage.extend([named(vector.clone())]);
         }
         Ok(())
+    }
+
+    fn retire_model(&mut self, model: &ModelId, limit: usize) -> usize {
+        let passages = self.records.values_mut().flat_map(|record| &mut record.vectors);
+        let retired = passages.filter(|of_passage| of_passage.contains_key(model)).take(limit);
+        let retired = retired.map(|of_passage| of_passage.remove(model)).count();
+        self.version += u64::from(retired > 0);
+        retired
     }
 
     fn expect(&self, key: &Key, expect: Expect) -> Result<()> {
@@ -191,11 +220,13 @@ impl State {
         Err(conflict(format!("memory `{}` changed meanwhile; read it again and retry", key.1)))
     }
 
-    /// Removes a memory for good, with its job, and takes it off the tunnels that name it.
+    /// Removes a memory for good, with its job and the answers that hold its text, and takes it off the tunnels that
+    /// name it.
     pub(crate) fn remove(&mut self, key: &Key) {
         self.records.remove(key);
         self.jobs.remove(key);
         self.graph.forget_memory(&key.0, &key.1);
+        self.end_answers(key, None);
     }
 
     fn soft_delete(&mut self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize {
@@ -209,11 +240,16 @@ impl State {
             let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
             memory.space == chosen.space && (memory.id == chosen.id || is_offspring && is_pending)
         };
+        let mut hidden = Vec::new();
         for (key, record) in &mut self.records {
             if record.deleted_at.is_none() && chosen.iter().any(|chosen| goes_with(&record.memory, chosen)) {
                 record.deleted_at = Some(now);
                 self.jobs.remove(key);
+                hidden.push(key.clone());
             }
+        }
+        for key in &hidden {
+            self.end_answers(key, None);
         }
         self.version += u64::from(!chosen.is_empty());
         chosen.len()
@@ -227,6 +263,10 @@ impl State {
         let deleted = records().filter_map(|(key, record)| Some((record.deleted_at?, key)));
         let deleted = deleted.filter(|(at, key)| *at <= sweep.deleted_until && !memories.contains(key));
         memories.extend(earliest(&mut left, deleted));
+        // First, since answers go with them.
+        for key in &memories {
+            self.remove(key);
+        }
         let cached = self.cache.iter().map(|(key, entry)| (entry.expires_at, key));
         let cached = earliest(&mut left, cached.filter(|(at, _)| *at <= sweep.expired_at));
         let decided = self.decisions.iter().filter_map(|(key, decision)| Some((decision.expires_at?, key)));
@@ -237,9 +277,6 @@ impl State {
         let audited = earliest(&mut left, audited.filter(|(at, _)| *at < sweep.audited_before));
         let wiped = self.wipes.iter().map(|(key, wipe)| (wipe.at, key));
         let wiped = earliest(&mut left, wiped.filter(|(at, _)| *at < sweep.wiped_before));
-        for key in &memories {
-            self.remove(key);
-        }
         self.cache.retain(|key, _| !cached.contains(key));
         self.decisions.retain(|key, _| !decided.contains(key));
         self.answers.retain(|key, _| !answered.contains(key));
@@ -259,6 +296,11 @@ fn earliest<'a, K: Ord + Clone + 'a>(left: &mut usize, due: impl Iterator<Item =
     due.into_iter().map(|(_, key)| key.clone()).collect()
 }
 
+/// A vector under the name of its model.
+fn named(vector: Vector) -> (ModelId, Vector) {
+    (vector.model.clone(), vector)
+}
+
 /// Whether these are two short-term memories at one position of an owner's thread.
 fn have_same_position(left: &Memory, right: &Memory) -> bool {
     let place = |memory: &Memory| (memory.space.clone(), memory.owner.clone(), memory.thread.clone());
@@ -267,6 +309,14 @@ fn have_same_position(left: &Memory, right: &Memory) -> bool {
         && left.thread.is_some()
         && (left.tier, right.tier) == (Tier::ShortTerm, Tier::ShortTerm)
         && place(left) == place(right)
+}
+
+/// Whether a change of a memory takes it from somebody who could read it.
+fn is_withdrawn(before: &Memory, after: &Memory) -> bool {
+    let is_everyones = |memory: &Memory| memory.owner.is_none() || memory.visibility == Visibility::Common;
+    let is_narrower =
+        is_everyones(before) || (before.visibility, after.visibility) == (Visibility::Shared, Visibility::Private);
+    !is_everyones(after) && (is_narrower || before.owner != after.owner)
 }
 
 /// Whether it came in as conversation.
@@ -381,19 +431,40 @@ impl Store for NaiveStore {
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
         let state = self.state();
         let found = state.shown().find(|record| record.memory.space == *space && record.memory.id == *id);
-        let vector = |passage: &Passage| passage.vector.clone().filter(|vector| vector.model == *model);
-        Ok(found.and_then(|record| record.passages.iter().map(vector).collect()).unwrap_or_default())
+        let vectors =
+            |record: &Record| record.vectors.iter().map(|of_passage| of_passage.get(model).cloned()).collect();
+        Ok(found.and_then(vectors).unwrap_or_default())
     }
 
     fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
         let state = self.state();
-        let lacks = |passage: &Passage| passage.vector.as_ref().is_none_or(|vector| vector.model != *model);
-        let lacking = state.shown().filter(|record| record.passages.iter().any(lacks)).map(|record| &record.memory);
+        let lacks = |record: &&Record| record.vectors.iter().any(|of_passage| !of_passage.contains_key(model));
+        let lacking = state.shown().filter(lacks).map(|record| &record.memory);
         Ok(lacking.map(|memory| (memory.space.clone(), memory.id.clone())).take(limit).collect())
     }
 
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {
         Ok(self.without_vector(model, usize::MAX)?.len() as u64)
+    }
+
+    fn models(&self) -> Result<Vec<(ModelId, u64)>> {
+        let mut counts = BTreeMap::new();
+        for model in self.state().records.values().flat_map(|record| &record.vectors).flat_map(BTreeMap::keys) {
+            *counts.entry(model.clone()).or_insert(0) += 1;
+        }
+        let mut models: Vec<_> = counts.into_iter().collect();
+        models.sort_by_key(|(_, passages)| Reverse(*passages));
+        Ok(models)
+    }
+
+    fn retire_model(&self, model: &ModelId, limit: usize) -> Result<usize> {
+        Ok(self.state().retire_model(model, limit))
+    }
+
+    fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
+        let state = self.state();
+        let mut vectors = state.records.values().flat_map(|record| &record.vectors);
+        Ok(vectors.any(|of_passage| of_passage.get(model).is_some_and(|vector| vector.values.len() != dimensions)))
     }
 
     fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {

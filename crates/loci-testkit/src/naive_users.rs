@@ -11,7 +11,7 @@ use loci_core::{
 
 use crate::NaiveStore;
 use crate::naive_search::vector_cosine;
-use crate::naive_store::{State, conflict, is_of_conversations};
+use crate::naive_store::{Key, State, conflict, is_of_conversations};
 
 /// Space, owner, operation and key of an answer.
 pub(crate) type AnswerKey = (Space, Option<String>, String, String);
@@ -94,6 +94,15 @@ impl State {
         if answer.space != *space {
             return Err(Error::internal("an answer must be in the space of its batch"));
         }
+        let is_live = |id: &MemoryId| {
+            self.records.get(&(space.clone(), id.clone())).is_some_and(|record| {
+                let is_hidden = record.deleted_at.is_some() || record.memory.forgotten_at.is_some();
+                !is_hidden && record.memory.is_live(answer.created_at)
+            })
+        };
+        if !answer.memories.iter().all(is_live) {
+            return Ok(());
+        }
         let key = (space.clone(), answer.owner.clone(), answer.operation.clone(), answer.key.clone());
         if self.answers.get(&key).is_some_and(|before| before.expires_at > answer.created_at) {
             return Err(conflict("there is an answer under this key already; read it"));
@@ -113,6 +122,24 @@ impl State {
         }
     }
 
+    /// Removes the answers that hold the text of a memory, but for those of `spared`.
+    pub(crate) fn end_answers(&mut self, (space, id): &Key, spared: Option<&str>) {
+        self.answers.retain(|_, answer| {
+            let is_spared = spared.is_some() && answer.owner.as_deref() == spared;
+            is_spared || answer.space != *space || !answer.memories.contains(id)
+        });
+    }
+
+    pub(crate) fn put_cache_entry(&mut self, entry: &CacheEntry, since: u64) -> Result<()> {
+        self.not_wiped(&entry.space, &entry.owner, None, since)?;
+        let key = (entry.space.clone(), entry.id.clone());
+        if self.cache.contains_key(&key) {
+            return Err(conflict(format!("there is a cache entry `{}` already", entry.id)));
+        }
+        self.cache.insert(key, entry.clone());
+        Ok(())
+    }
+
     fn live_entries(&self, space: &Space, owner: &str, now: Timestamp) -> impl Iterator<Item = &CacheEntry> {
         let is_owned = move |entry: &&CacheEntry| entry.space == *space && entry.owner == owner;
         self.cache.values().filter(is_owned).filter(move |entry| entry.expires_at > now)
@@ -121,14 +148,7 @@ impl State {
 
 impl CacheStore for NaiveStore {
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
-        let mut state = self.state();
-        state.not_wiped(&entry.space, &entry.owner, None, since)?;
-        let key = (entry.space.clone(), entry.id.clone());
-        if state.cache.contains_key(&key) {
-            return Err(conflict(format!("there is a cache entry `{}` already", entry.id)));
-        }
-        state.cache.insert(key, entry.clone());
-        Ok(())
+        self.state().put_cache_entry(entry, since)
     }
 
     fn nearest_cache_entry(
@@ -199,7 +219,7 @@ impl DecisionStore for NaiveStore {
     }
 }
 
-fn is_alive(decision: &Decision, now: Timestamp) -> bool {
+pub(crate) fn is_alive(decision: &Decision, now: Timestamp) -> bool {
     decision.expires_at.is_none_or(|expires_at| expires_at > now)
 }
 

@@ -29,8 +29,8 @@ const NAMES_TRIED_MAX: usize = 1_000;
 /// of the former is cleared when the lock is taken. A file that a note had before it was written anew is kept open
 /// for a minute, without a name: what somebody still writes into it is put beside the note.
 pub struct VaultFolder {
-    site: Arc<Site>,
-    names: Names,
+    pub(crate) site: Arc<Site>,
+    pub(crate) names: Names,
     /// Which folder the last scan saw.
     scanned: Mutex<Option<String>>,
 }
@@ -44,7 +44,7 @@ impl VaultFolder {
     }
 
     /// Opens the folder, and makes it if it is not there.
-    fn enter_or_make(&self) -> io::Result<Folder> {
+    pub(crate) fn enter_or_make(&self) -> io::Result<Folder> {
         match Folder::open(&self.site.root) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 make(&self.site.root)?;
@@ -163,7 +163,7 @@ impl Drop for VaultFolder {
     }
 }
 
-fn unwritable(error: &io::Error) -> Error {
+pub(crate) fn unwritable(error: &io::Error) -> Error {
     Error::unavailable(format!("the folder of notes cannot be written: {}", reason(error)))
 }
 
@@ -173,7 +173,7 @@ fn away() -> FileProblem {
 }
 
 /// The folders and the name of a path that a scan could give.
-fn parts(path: &str) -> Result<(&str, &str)> {
+pub(crate) fn parts(path: &str) -> Result<(&str, &str)> {
     let is_name = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains('\0');
     let is_foreign = cfg!(windows) && path.contains(['\\', ':']);
     let (parents, name) = split(path);

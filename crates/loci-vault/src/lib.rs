@@ -5,6 +5,7 @@
 //! exchanging a temporary file with it. Nothing else is kept in the folder.
 
 mod conflict;
+mod copy;
 mod create;
 mod disk;
 mod displaced;
@@ -19,5 +20,7 @@ mod text;
 mod watch;
 mod write;
 
+pub use copy::{FileCopy, Placed};
 pub use folder::VaultFolder;
+pub use slug::slug;
 pub use watch::{FolderWatch, Watched, is_watched};

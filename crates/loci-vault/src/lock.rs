@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use loci_core::{Error, NoteLock, Result};
@@ -15,6 +15,11 @@ use crate::read::reason;
 
 /// How long a lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How many threads of a process wait that long. Others wait only while the lock goes from hand to hand: each takes a
+/// place among the calls of the process, of which those that need no note want some, too.
+const PATIENT_MAX: usize = 16;
+/// How long the others wait for a lock that nobody here has got meanwhile.
+const HURRIED_PATIENCE: Duration = Duration::from_secs(2);
 /// How often is looked whether another process let it go.
 const PAUSE: Duration = Duration::from_millis(5);
 /// What the file holds while nobody holds the lock.
@@ -29,13 +34,28 @@ pub(crate) struct LockFile {
     /// What is put into a file that has none.
     token: Mutex<String>,
     patience: Duration,
+    hurried_patience: Duration,
     turn: Arc<Turn>,
 }
 
 #[derive(Default)]
 struct Turn {
-    waiting: Mutex<()>,
+    waiting: Mutex<Waiting>,
     released: Condvar,
+}
+
+/// The threads of this process that wait.
+#[derive(Default)]
+struct Waiting {
+    count: usize,
+    /// When one of them last got the lock, or the first began to wait.
+    since: Option<Instant>,
+}
+
+impl Turn {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A lock that is held.
@@ -51,40 +71,63 @@ pub(crate) struct Held {
 
 impl LockFile {
     pub fn new(path: PathBuf) -> Self {
-        LockFile { path, token: Mutex::new(random_token()), patience: PATIENCE, turn: Arc::default() }
+        LockFile {
+            path,
+            token: Mutex::new(random_token()),
+            patience: PATIENCE,
+            hurried_patience: HURRIED_PATIENCE,
+            turn: Arc::default(),
+        }
     }
 
     #[cfg(test)]
     pub fn with_patience(path: PathBuf, patience: Duration) -> Self {
-        LockFile { patience, ..LockFile::new(path) }
+        LockFile { patience, hurried_patience: patience, ..LockFile::new(path) }
     }
 
     /// Waits for the lock.
     ///
     /// # Errors
-    /// `unavailable` if the file cannot be opened, or the lock is held for too long.
+    /// `unavailable` if the file cannot be opened, or the lock is held for too long: 30 seconds, or 2 where 16 threads of
+    /// this process wait for it already.
     pub fn lock(&self) -> Result<Held> {
         let failed =
             |error: io::Error| Error::unavailable(format!("the lock of the notes cannot be taken: {}", reason(&error)));
         let mut file = open(&self.path).map_err(failed)?;
         let start = Instant::now();
-        let mut waiting = self.turn.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if start.elapsed() < self.patience => {
-                    let waited = self.turn.released.wait_timeout(waiting, PAUSE);
-                    (waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
-                }
-                Err(TryLockError::WouldBlock) => return Err(self.busy(&mut file)),
-                Err(TryLockError::Error(error)) => return Err(failed(error)),
-            }
-        }
+        self.wait_for(&file, start).map_err(|error| match error {
+            TryLockError::WouldBlock => self.busy(&mut file, start),
+            TryLockError::Error(error) => failed(error),
+        })?;
         let was_abandoned = !holder(&mut file).is_empty();
         // Only a hint for others: a full disk must not keep anybody from reading.
         let _ = write(&mut file, format!("{:<10}\n", process::id()).as_bytes());
         let token = self.token_in(&mut file);
         Ok(Held { file: Some(file), turn: Arc::clone(&self.turn), token, was_abandoned })
+    }
+
+    /// Waits for the lock; `WouldBlock` if others have it for too long.
+    fn wait_for(&self, file: &File, start: Instant) -> Result<(), TryLockError> {
+        let mut waiting = self.turn.waiting();
+        if waiting.count == 0 {
+            waiting.since = Some(start);
+        }
+        waiting.count += 1;
+        let outcome = loop {
+            let outcome = file.try_lock();
+            let is_hurried = waiting.count > PATIENT_MAX
+                && waiting.since.is_some_and(|since| since.elapsed() >= self.hurried_patience);
+            if !matches!(outcome, Err(TryLockError::WouldBlock)) || is_hurried || start.elapsed() >= self.patience {
+                break outcome;
+            }
+            let waited = self.turn.released.wait_timeout(waiting, PAUSE);
+            (waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        };
+        waiting.count -= 1;
+        if outcome.is_ok() {
+            waiting.since = Some(Instant::now());
+        }
+        outcome
     }
 
     /// The token in the file, which gets one if it has none.
@@ -100,12 +143,12 @@ impl LockFile {
         token.clone()
     }
 
-    fn busy(&self, file: &mut File) -> Error {
+    fn busy(&self, file: &mut File, start: Instant) -> Error {
         let who = match holder(file) {
             holder if holder.is_empty() => "another process".to_owned(),
             holder => format!("the process {holder}"),
         };
-        let seconds = self.patience.as_secs();
+        let seconds = self.turn.waiting().since.map_or(start, |since| since.min(start)).elapsed().as_secs();
         Error::unavailable(format!(
             "the notes have been locked by {who} for {seconds} seconds; wait for it or end it, and repeat"
         ))
@@ -202,6 +245,36 @@ mod tests {
         assert!(error.message.contains(&format!("the process {}", process::id())), "{error}");
         drop(held);
         assert!(!lock.lock().unwrap().was_abandoned);
+    }
+
+    #[test]
+    fn few_wait_for_long_and_the_rest_hears_soon_who_holds_it() {
+        const THREADS: usize = PATIENT_MAX + 9;
+        let folder = tempfile::tempdir().unwrap();
+        let mut lock = LockFile::new(folder.path().join("lock"));
+        lock.hurried_patience = Duration::from_millis(50);
+        let held = lock.lock().unwrap();
+        let (said, heard) = mpsc::channel();
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                let (lock, said) = (&lock, said.clone());
+                scope.spawn(move || said.send(lock.lock().map(drop)).unwrap());
+            }
+            for _ in PATIENT_MAX..THREADS {
+                let refused = heard.recv().unwrap().unwrap_err();
+                assert!(refused.message.contains(&format!("the process {}", process::id())), "{refused}");
+            }
+            // At once, once it lasts.
+            while lock.turn.waiting().count < PATIENT_MAX {
+                thread::yield_now();
+            }
+            assert_eq!(lock.lock().map(drop).unwrap_err().code, ErrorCode::Unavailable);
+            drop(held);
+            for _ in 0..PATIENT_MAX {
+                heard.recv().unwrap().unwrap();
+            }
+        });
+        assert_eq!(lock.turn.waiting().count, 0);
     }
 
     #[test]

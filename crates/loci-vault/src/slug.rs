@@ -10,8 +10,9 @@ const NAMELESS: &str = "note";
 /// What follows a name that is another thing to Windows.
 const SUFFIX: &str = "-note";
 
-/// The title in kebab case: letters and digits of any script in lower case, a hyphen between the words.
-pub(crate) fn slug(title: &str) -> String {
+/// The title in kebab case: letters and digits of any script in lower case, a hyphen between the words. At most 85 bytes
+/// of UTF-8, and a name that every file system takes.
+pub fn slug(title: &str) -> String {
     let mut slug = String::new();
     for character in folded(title).chars() {
         let is_word =

@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use std::{fs, io};
 
 use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
@@ -18,11 +18,14 @@ use bell::{Bell, Wake};
 /// How long the lock is left alone after another process was found to have it, how often the folder is looked for at
 /// its path, and how often a change is assumed where there are no events.
 const TICK: Duration = Duration::from_secs(1);
+/// Whoever has the lock says every [`TICK`] that it watches; one that has not done so for this long is stopped, and
+/// others do not rely on it.
+const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// What a [`FolderWatch`] reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched {
-    /// This process watches, and something may have changed.
+    /// Something may have changed, and this process watches, or whoever else does gives no sign of life.
     Changed,
     /// Another process watches.
     ByAnother,
@@ -33,7 +36,9 @@ pub enum Watched {
 /// Of all processes (and watches of one process) that name the same lock file, one watches. It reports
 /// [`Watched::Changed`] once at the beginning, for what happened before, and then soon after notes or folders were
 /// made, written, renamed or removed: when nothing else has happened for 150 ms, at the latest 500 ms after the
-/// first. The others report [`Watched::ByAnother`] once, and the next of them takes over within about a second.
+/// first. The others report [`Watched::ByAnother`] once, and the next of them takes over within about a second. A process
+/// that is stopped (Ctrl-Z) keeps the lock and does not watch: some seconds later each of the others reports
+/// [`Watched::Changed`] every second, and [`Watched::ByAnother`] once it goes on.
 ///
 /// A report means that it is time to look, no more: renaming any visible file reports too, and so does everything
 /// that makes it doubtful what was missed. Reading notes reports nothing, and neither does what happens to files and
@@ -82,11 +87,20 @@ impl FolderWatch {
     ) -> io::Result<Self> {
         let lock = open_lock_file(&lock_file)?;
         let is_locked = try_lock(&lock)?;
+        if is_locked {
+            stamp(&lock);
+        }
         let bell = Arc::new(Bell::default());
         let mut worker = Worker { root, report, ignores_events, bell: Arc::clone(&bell), said: None };
         let thread =
             thread::Builder::new().name("vault-watch".to_owned()).spawn(move || worker.run(&lock, is_locked))?;
         Ok(Self { bell, thread: Some(thread) })
+    }
+
+    /// Lets another process watch, for one that cannot look at what has changed. If none has begun some seconds later,
+    /// this one watches again, and reports that.
+    pub fn give_up(&self) {
+        self.bell.give_up();
     }
 }
 
@@ -102,10 +116,28 @@ impl Drop for FolderWatch {
     }
 }
 
-/// Whether some process watches, by the lock file of its [`FolderWatch`].
+/// Whether some process watches, by the lock file of its [`FolderWatch`]; one that is stopped does not.
 pub fn is_watched(lock_file: &Path) -> bool {
     // Shared, so that two who ask at once do not take each other for the watcher.
-    File::open(lock_file).is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    File::open(lock_file)
+        .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) && is_stamped(&lock))
+}
+
+/// Says that whoever holds the lock watches. Nothing is flushed; where it fails, others look for themselves.
+fn stamp(lock: &File) {
+    #[expect(clippy::disallowed_methods, reason = "processes tell each other by it how old a stamp is, nothing else")]
+    let now = SystemTime::now();
+    if let Err(error) = lock.set_modified(now) {
+        tracing::debug!(%error, "cannot say that this process watches the notes");
+    }
+}
+
+/// Whether whoever holds the lock has said a moment ago that it watches.
+fn is_stamped(lock: &File) -> bool {
+    let stamped = lock.metadata().and_then(|metadata| metadata.modified());
+    // By how far it lies from now on either side: a clock that is put back makes no stamp good for hours.
+    let age = stamped.map(|stamped| stamped.elapsed().unwrap_or_else(|ahead| ahead.duration()));
+    age.is_ok_and(|age| age < SILENCE_MAX)
 }
 
 fn open_lock_file(path: &Path) -> io::Result<File> {
@@ -143,23 +175,46 @@ struct View {
 }
 
 impl<R: Fn(Watched)> Worker<R> {
-    fn run(&mut self, lock: &File, is_locked: bool) {
-        if !is_locked {
-            (self.report)(Watched::ByAnother);
-            if !self.wait_for(lock) {
+    fn run(&mut self, lock: &File, mut is_locked: bool) {
+        while is_locked || self.wait_for(lock) {
+            if !self.watch(lock) {
+                return;
+            }
+            is_locked = lock.unlock().is_err();
+            // For longer than others wait before they try again.
+            if !self.pause(2 * TICK) {
                 return;
             }
         }
+    }
+
+    /// Waits for so long, whatever happens meanwhile. False if the watch is to end before.
+    fn pause(&self, length: Duration) -> bool {
+        let until = Instant::now() + length;
+        loop {
+            match self.bell.wait(until) {
+                Wake::Stop => return false,
+                Wake::Time => return true,
+                Wake::GiveUp | Wake::Rung(_) => {}
+            }
+        }
+    }
+
+    /// Watches until the end, or until this process gives up: then it is true.
+    fn watch(&mut self, lock: &File) -> bool {
+        stamp(lock);
         // Watching begins before the report, so that what happens between the two is noticed.
         let mut view = self.view();
         (self.report)(Watched::Changed);
         let mut next_tick = Instant::now() + TICK;
         loop {
             let (is_changed, is_another) = match self.bell.wait(next_tick) {
-                Wake::Stop => return,
+                Wake::Stop => return false,
+                Wake::GiveUp => return true,
                 Wake::Rung(events::Change::Notes) => (true, false),
                 Wake::Rung(events::Change::Folders) => (true, true),
                 Wake::Time => {
+                    stamp(lock);
                     next_tick = Instant::now() + TICK;
                     let is_another = identity(&self.root) != view.identity;
                     (is_another || view.polls(), is_another)
@@ -176,19 +231,28 @@ impl<R: Fn(Watched)> Worker<R> {
 
     /// Waits until this process has the lock. False if the watch is to end before.
     fn wait_for(&self, lock: &File) -> bool {
-        let mut is_told = false;
-        while !matches!(self.bell.wait(Instant::now() + TICK), Wake::Stop) {
+        let (mut is_told, mut is_kept) = (false, false);
+        loop {
             match try_lock(lock) {
                 Ok(true) => return true,
-                Ok(false) => {}
+                Ok(false) => {
+                    let was_kept = std::mem::replace(&mut is_kept, is_stamped(lock));
+                    if !is_kept {
+                        (self.report)(Watched::Changed);
+                    } else if !was_kept {
+                        (self.report)(Watched::ByAnother);
+                    }
+                }
                 Err(error) if is_told => tracing::debug!(%error, "the lock of the folder's watcher still fails"),
                 Err(error) => {
                     tracing::warn!(%error, "cannot lock the file that says which process watches the folder of notes");
                     is_told = true;
                 }
             }
+            if !self.pause(TICK) {
+                return false;
+            }
         }
-        false
     }
 
     fn view(&mut self) -> View {

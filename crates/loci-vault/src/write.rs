@@ -17,6 +17,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use loci_core::{ContentHash, FileStamp};
 
@@ -126,7 +127,18 @@ impl Temporary {
     /// [`ErrorKind::AlreadyExists`] if it is not; else the disk refuses. Nothing of ours is there then, unless the disk
     /// refuses to take that back, too.
     pub fn create(&self, folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<FileStamp> {
-        let (new, stamp) = self.write(folder, &mut &*bytes, None)?;
+        self.create_as_of(folder, name, bytes, None)
+    }
+
+    /// The same, with the time of its last modification.
+    pub fn create_as_of(
+        &self,
+        folder: &Folder,
+        name: &str,
+        bytes: &[u8],
+        modified: Option<SystemTime>,
+    ) -> io::Result<FileStamp> {
+        let (new, stamp) = self.write(folder, &mut &*bytes, None, modified)?;
         let placed = folder.rename_to_free(&new, name).and_then(|()| {
             folder.flush().or_else(|error| {
                 folder.rename_to_free(name, &new)?;
@@ -152,7 +164,7 @@ impl Temporary {
         bytes: &[u8],
         like: &Metadata,
     ) -> Result<FileStamp, Refused> {
-        let (new, stamp) = self.write(folder, &mut &*bytes, Some(like))?;
+        let (new, stamp) = self.write(folder, &mut &*bytes, Some(like), None)?;
         let hashes = [short(expected), short(&read::hash(bytes))];
         let swap = format!("{}{}-{}-{}.swap", self.begin(), random_token(), hashes[0], hashes[1]);
         if let Err(error) = folder.rename_to_free(&new, &swap) {
@@ -196,7 +208,7 @@ impl Temporary {
     /// The disk refuses.
     pub fn put_beside(&self, folder: &Folder, mut file: &File) -> io::Result<String> {
         file.rewind()?;
-        let (new, _) = self.write(folder, &mut file, None)?;
+        let (new, _) = self.write(folder, &mut file, None, None)?;
         let hash = Displaced::open(folder, &new, &[]).and_then(|file| file.hash());
         if let Err(error) = put_visible(folder, &new) {
             // The open file still has it, and a later attempt.
@@ -208,10 +220,21 @@ impl Temporary {
     }
 
     /// Writes a temporary file and makes it durable.
-    fn write(&self, folder: &Folder, bytes: &mut dyn Read, like: Option<&Metadata>) -> io::Result<(String, FileStamp)> {
+    fn write(
+        &self,
+        folder: &Folder,
+        bytes: &mut dyn Read,
+        like: Option<&Metadata>,
+        modified: Option<SystemTime>,
+    ) -> io::Result<(String, FileStamp)> {
         let name = self.new_name();
         let mut file = folder.create_file(&name, like)?;
-        let written = io::copy(bytes, &mut file).and_then(|_| flush(&file)).and_then(|()| file.metadata());
+        let copied = io::copy(bytes, &mut file);
+        if let Some(modified) = modified {
+            // Not every file system can hold every time, and none is lost with it.
+            let _ = file.set_modified(modified);
+        }
+        let written = copied.and_then(|_| flush(&file)).and_then(|()| file.metadata());
         #[cfg(test)]
         tests::pause(tests::Moment::Written);
         match written {

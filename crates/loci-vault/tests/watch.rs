@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use loci_vault::{FolderWatch, Watched, is_watched};
 use tempfile::TempDir;
@@ -234,6 +234,75 @@ fn one_watches_and_the_next_takes_over() {
     assert_eq!(gone, Err(RecvTimeoutError::Disconnected), "the thread of a dropped watch goes on");
     drop(second.watch);
     assert!(!is_watched(&lock_file));
+}
+
+/// Has the lock file, as the watch of another process has it, and says with `stamp` that it watches.
+struct Other(fs::File);
+
+impl Other {
+    fn start(lock_file: &Path) -> Self {
+        let lock = fs::File::create(lock_file).unwrap();
+        lock.try_lock().unwrap();
+        Self(lock)
+    }
+
+    fn stamp(&self, at: SystemTime) {
+        self.0.set_modified(at).unwrap();
+    }
+}
+
+#[test]
+fn nobody_relies_on_a_watch_that_gives_no_sign_of_life() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock_file = folder.path().join("lock");
+    let other = Other::start(&lock_file);
+    // The clock of the file system.
+    let now = || {
+        let file = folder.path().join("clock");
+        fs::write(&file, "").unwrap();
+        fs::metadata(&file).unwrap().modified().unwrap()
+    };
+    for (seconds, watched) in [(0, true), (60, false), (86_400, false)] {
+        for at in [now() - Duration::from_secs(seconds), now() + Duration::from_secs(seconds)] {
+            other.stamp(at);
+            assert_eq!(is_watched(&lock_file), watched, "{seconds}");
+        }
+    }
+    let root = folder.path().join("vault");
+    fs::create_dir(&root).unwrap();
+    let watching = Watching::start(root, lock_file.clone());
+    for _ in 0..3 {
+        assert_eq!(watching.next(), Watched::Changed, "the other is stopped");
+    }
+    let reported = (0..REPORTS_MAX).map(|_| {
+        other.stamp(now());
+        watching.next()
+    });
+    assert!(reported.into_iter().any(|watched| watched == Watched::ByAnother), "the other goes on");
+    // It is stopped again, without the lock being let go.
+    assert_eq!(watching.next(), Watched::Changed);
+    drop(other);
+    watching.sees("what happened before the watch was taken over");
+    fs::write(watching.root.join("note.md"), "one").unwrap();
+    watching.sees("what happened after it");
+}
+
+#[test]
+fn who_gives_up_lets_another_watch_and_goes_on_if_there_is_none() {
+    let (folder, first) = vault();
+    let lock_file = folder.path().join("lock");
+    first.settle();
+    first.watch.give_up();
+    assert_eq!(first.next(), Watched::Changed, "nobody else watches");
+    assert!(is_watched(&lock_file));
+    let second = Watching::start(first.root.clone(), lock_file.clone());
+    assert_eq!(second.next(), Watched::ByAnother);
+    first.watch.give_up();
+    assert_eq!(second.next(), Watched::Changed);
+    assert_eq!(first.next(), Watched::ByAnother);
+    fs::write(first.root.join("note.md"), "two").unwrap();
+    second.sees("a written note");
+    first.stays_quiet("what another watches");
 }
 
 #[test]

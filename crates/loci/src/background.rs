@@ -1,9 +1,8 @@
 //! The threads beside the calls: one writes what was noted, one sweeps, one embeds, one enriches, one reads the
 //! notes that people changed, one what hooks left of transcripts.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Weak, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +22,9 @@ const ROUND_END_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long leftovers wait for the start of a process to be over.
 const START_PAUSE: Duration = Duration::from_secs(1);
 
+/// The longest pause between two rounds that tell other processes which model this one uses.
+const MODEL_CLAIM_MAX: Duration = Duration::from_secs(150);
+
 /// The shortest pause between two rounds of sweeping, for other processes that write.
 const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(10);
 
@@ -34,7 +36,7 @@ pub struct Background {
     bells: Vec<Arc<Bell>>,
     ended: mpsc::Receiver<()>,
     /// Rings when a note may have changed; none if there is no thread for that.
-    watch: Option<FolderWatch>,
+    watch: Option<Arc<FolderWatch>>,
 }
 
 impl Drop for Background {
@@ -70,8 +72,9 @@ impl Background {
             let begun = Instant::now();
             Ok(if sweeping.sweep()? > 0 { sweep_pause(begun.elapsed()) } else { interval })
         });
+        // Soon, so that no other process takes this one's model for one that nobody uses any more.
         worker("embedding", parts.engine.to_embed())
-            .spawn(interval, move || Ok(if embedding.embed_pending()? > 0 { Duration::ZERO } else { interval }));
+            .spawn(START_PAUSE, move || Ok(embed(&embedding)?.unwrap_or(interval.min(MODEL_CLAIM_MAX))));
         // What other processes left can wait until the first calls are answered.
         worker("enrichment", parts.engine.to_enrich()).spawn(START_PAUSE, move || {
             Ok(if enriching.enrich()? { Duration::ZERO } else { until_next_job(&enriching, &store, interval) })
@@ -80,34 +83,43 @@ impl Background {
             Ok(if conversation::read_on(&reading)? > 0 { Duration::ZERO } else { interval })
         });
         if let Some(changed) = parts.engine.to_reconcile() {
-            let is_watching = Arc::<AtomicBool>::default();
+            let looks = Arc::<AtomicBool>::default();
             parts.engine.begin_notes();
+            let watch = watch(parts, &looks, Arc::clone(changed)).map(Arc::new);
             worker("reading notes", changed).spawn(interval, {
-                let is_watching = Arc::clone(&is_watching);
+                let watch = watch.as_ref().map_or_else(Weak::new, Arc::downgrade);
                 move || {
                     // One process watches, and reads them for all.
-                    if is_watching.load(Ordering::SeqCst) {
-                        reconciling.reconcile()?;
-                    } else {
+                    if !looks.load(Ordering::SeqCst) {
                         reconciling.notes_kept_by_another();
+                    } else if let Err(error) = reconciling.reconcile() {
+                        // Another one may be able to, such as a newer loci that has upgraded the database.
+                        watch.upgrade().inspect(|watch| watch.give_up());
+                        return Err(error);
                     }
                     Ok(interval)
                 }
             });
-            background.watch = watch(parts, is_watching, Arc::clone(changed));
+            background.watch = watch;
         }
         background
     }
 }
 
-/// Watches the notes, or waits until no other process does.
-fn watch(parts: &Parts, is_watching: Arc<AtomicBool>, changed: Arc<Bell>) -> Option<FolderWatch> {
+/// A round of work on embeddings; the pause after it, if there may be more to do.
+fn embed(engine: &Engine) -> Result<Option<Duration>> {
+    let begun = Instant::now();
+    let tended = engine.tend_models()?;
+    let pause = sweep_pause(begun.elapsed());
+    Ok(if engine.embed_pending()? > 0 { Some(Duration::ZERO) } else { (tended > 0).then_some(pause) })
+}
+
+/// Watches the notes, or waits until no other process does. `looks` says whether this process is to read them.
+fn watch(parts: &Parts, looks: &Arc<AtomicBool>, changed: Arc<Bell>) -> Option<FolderWatch> {
     let report = {
-        let (is_watching, changed) = (Arc::clone(&is_watching), Arc::clone(&changed));
+        let (looks, changed) = (Arc::clone(looks), Arc::clone(&changed));
         move |watched| {
-            if watched == Watched::Changed {
-                is_watching.store(true, Ordering::SeqCst);
-            }
+            looks.store(watched == Watched::Changed, Ordering::SeqCst);
             changed.ring();
         }
     };
@@ -115,7 +127,7 @@ fn watch(parts: &Parts, is_watching: Arc<AtomicBool>, changed: Arc<Bell>) -> Opt
     let watch = FolderWatch::start(vault.folder.clone(), vault.watch_lock.clone(), report);
     let without = |error: &std::io::Error| {
         tracing::warn!(%error, "the notes cannot be watched: what people change is seen at every interval of maintenance");
-        is_watching.store(true, Ordering::SeqCst);
+        looks.store(true, Ordering::SeqCst);
         changed.ring();
     };
     watch.inspect_err(without).ok()

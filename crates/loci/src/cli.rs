@@ -48,7 +48,7 @@ pub enum Command {
     /// Serve every dialect over HTTP, at `/mcp/<dialect>`
     ///
     /// The first start makes a token, keeps it in the data folder and prints the line to paste
-    /// into a host. Stops at SIGINT or SIGTERM.
+    /// into a host. Stops at SIGINT, SIGTERM or SIGHUP.
     Serve(Serve),
     /// Serve one dialect over stdin and stdout, as an MCP host starts it
     Mcp {
@@ -58,14 +58,30 @@ pub enum Command {
     },
     /// Store a memory
     Add(Add),
-    /// Store many memories from a file of JSON lines
+    /// Store many memories from a file of JSON lines, or bring an export back
     ///
-    /// Each line is an object with `content` and, if wanted, id, project, type, tags, weight, delivery,
+    /// What `loci export` wrote, a file or a folder, comes back whole: every memory, note, fact, tunnel, setting, cached
+    /// answer and decision; what is there already is left as it is. Of other files, each line is an object with `content` and, if wanted, id, project, type, tags, weight, delivery,
     /// supersedes, expires_at, created_at, updated_at, visibility and owner, as `loci list --json` prints them; its whole
     /// output is taken, too. A memory whose id is there already is left out, so that an import can be
     /// repeated. Memories are durable and found by their words at once; then the model reads them,
     /// which can be interrupted: whichever process serves next goes on with it.
     Import(Import),
+    /// Write everything that is remembered as text, to read, to move or to keep
+    ///
+    /// Memories of every tool set, notes, facts, tunnels, settings, cached answers and decisions, as of one moment, while
+    /// others go on writing. `loci import` brings it back, byte for byte. Tokens, the audit log and work under way are not
+    /// in it: `loci backup` keeps these, too.
+    Export(Export),
+    /// Write a copy of the whole store and its notes into one file, while others go on writing
+    ///
+    /// The file is a tar archive with the database, the notes and a list of their checksums. It has its name only once it
+    /// is whole and on the disk.
+    Backup(Backup),
+    /// Bring a backup back
+    ///
+    /// Its checksums and the database in it are checked first. No other loci may use the data folder meanwhile.
+    Restore(Restore),
     /// Find memories by a question
     ///
     /// Ranked as an agent's `recall` ranks them.
@@ -109,8 +125,14 @@ pub enum Command {
     /// Oldest first. A process that serves writes its calls a moment later, after
     /// `audit.flush_seconds` at most. With --json, --follow prints one object a line.
     Audit(Audit),
-    /// Check the data folder, the database, the model and the clock
-    Doctor,
+    /// Check the data folder, the database, the indexes, the notes, the queue, the model and the clock
+    Doctor(Doctor),
+    /// Make what is derived from the texts anew: terms, counts, the index of notes
+    Reindex {
+        /// Have the model read every text again, too; whichever process serves goes on with it
+        #[arg(long)]
+        embeddings: bool,
+    },
     /// Print the completion script of a shell
     Completions {
         /// The shell
@@ -180,6 +202,43 @@ pub struct Import {
     /// Leave the embedding to the process that serves next
     #[arg(long)]
     pub no_wait: bool,
+}
+
+#[derive(Args)]
+pub struct Export {
+    /// The file, or the folder for Markdown; `-` is stdout
+    #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
+    pub target: PathBuf,
+    /// jsonl: one file with a record on each line; markdown: a folder with a file for each memory
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = ["jsonl", "markdown"])]
+    pub format: String,
+}
+
+#[derive(Args)]
+pub struct Backup {
+    /// The file, which must not be there yet
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Restore {
+    /// A file that `loci backup` wrote
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Put it in the place of what is there, which moves into the folder of backups
+    #[arg(long)]
+    pub replace: bool,
+}
+
+#[derive(Args)]
+pub struct Doctor {
+    /// Repair what can be made again from what is whole: indexes, counts, permissions, leftovers of crashes
+    #[arg(long, conflicts_with = "salvage")]
+    pub fix: bool,
+    /// Write what still reads of a damaged database into this file, for `loci import`; changes nothing
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub salvage: Option<PathBuf>,
 }
 
 /// Filters that searches and lists share.

@@ -2,11 +2,13 @@
 
 pub mod add;
 pub mod audit;
+pub mod backup;
 pub mod bench;
 pub mod bootstrap;
 pub mod completions;
 pub mod config;
 pub mod doctor;
+pub mod export;
 pub mod forget;
 pub mod hook;
 pub mod import;
@@ -15,6 +17,8 @@ pub mod man;
 pub mod mcp;
 pub mod palace;
 pub mod reference;
+pub mod reindex;
+pub mod restore;
 pub mod search;
 pub mod serve;
 pub mod show;

@@ -3,16 +3,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use loci_store_sqlite::{Options, SqliteStore};
+use loci_core::Error;
+use loci_store_sqlite::{DAMAGED_LOG, LogState, Options, Problem, ProblemKind, SqliteStore, look_at_log};
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 
-/// The names of the store's file and of its folder of backups, for people.
-const DATABASE: &str = "loci.db";
-const BACKUPS: &str = "backups";
+/// The name of the store's file, for people.
+pub const DATABASE: &str = "loci.db";
+/// The folder in the data folder with copies from before upgrades, and what restores replaced.
+pub const BACKUPS: &str = "backups";
+/// The file in the data folder that names the file of the last `loci backup`.
+pub const LAST_BACKUP: &str = "last-backup";
 
 /// How long a command that failed may look for damage; reading a large database takes longer.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,47 +30,95 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
     if !may_be_damage || !settings.data.join(DATABASE).is_file() {
         return failure;
     }
+    // Opened, it would be made good: that is for those who need what is in it.
+    if let Some(Ok(state)) = log_of_nobody(&settings.data)
+        && state.hides_commits
+    {
+        let problem = state.problem().unwrap_or_default();
+        let message = format!("{}; {problem}: {}", failure.message, way_out_of_log(&settings.data));
+        return Failure::new(Exit::Database, message);
+    }
     let (sender, findings) = mpsc::channel();
     let (data, options) = (settings.data.clone(), Options { busy_timeout: settings.busy_timeout });
     // Without a thread nothing is found; a look that takes too long ends with the process.
     let _ = std::thread::Builder::new().spawn(move || {
-        let findings = SqliteStore::open(&data, options).ok().and_then(|store| store.integrity_check().ok());
-        let _ = sender.send(findings.unwrap_or_default());
+        let problems = SqliteStore::open(&data, options).ok().and_then(|store| store.integrity_check().ok());
+        let _ = sender.send(problems.unwrap_or_default());
     });
-    match findings.recv_timeout(LOOK_TIMEOUT) {
-        Ok(findings) if !findings.is_empty() => {
-            let more = findings.len().saturating_sub(FINDINGS_NAMED_MAX);
-            let named = findings[..findings.len() - more].join("; ");
-            let more = if more > 0 { format!("; {more} more, see `loci doctor`") } else { String::new() };
-            let message = format!("the database is damaged ({named}{more}): {}", way_out(&settings.data));
-            Failure::new(Exit::Database, message)
-        }
-        _ => failure,
+    let problems = findings.recv_timeout(LOOK_TIMEOUT).unwrap_or_default();
+    told(&problems, settings).unwrap_or(failure)
+}
+
+/// The failure of a command that cannot go on with these problems; none if nothing that was filed is damaged.
+pub fn told(problems: &[Problem], settings: &Settings) -> Option<Failure> {
+    let damage: Vec<_> = damages(problems).collect();
+    if damage.is_empty() {
+        return None;
     }
+    let more = damage.len().saturating_sub(FINDINGS_NAMED_MAX);
+    let named = damage[..damage.len() - more].join("; ");
+    let more = if more > 0 { format!("; {more} more, see `loci doctor`") } else { String::new() };
+    let message = format!("the database is damaged ({named}{more}): {}", way_out(&settings.data));
+    Some(Failure::new(Exit::Database, message))
+}
+
+/// What is damaged among these, and not merely to be made anew.
+pub fn damages(problems: &[Problem]) -> impl Iterator<Item = &str> {
+    problems.iter().filter(|problem| problem.kind == ProblemKind::Damaged).map(|problem| problem.text.as_str())
+}
+
+/// How far the write-ahead log can be read of a store that nobody has open; none if somebody has, or there is none.
+pub fn log_of_nobody(data: &Path) -> Option<Result<LogState, Error>> {
+    let database = data.join(DATABASE);
+    let _alone = database.exists().then(|| SqliteStore::lock_alone(data).ok()).flatten()?;
+    Some(look_at_log(&database))
+}
+
+/// What somebody with a damaged write-ahead log can do.
+pub fn way_out_of_log(data: &Path) -> String {
+    format!(
+        "`loci doctor --salvage FILE` writes what still reads into a file; any other command keeps database and log in \
+         {}, and goes on with what comes before the damage",
+        data.join(BACKUPS).join(format!("{DAMAGED_LOG}…")).display()
+    )
+}
+
+/// Where databases and their damaged logs were kept.
+pub fn kept_logs(data: &Path) -> Vec<PathBuf> {
+    let folder = fs::read_dir(data.join(BACKUPS)).into_iter().flatten().flatten();
+    let kept = folder.filter(|entry| entry.file_name().to_string_lossy().starts_with(DAMAGED_LOG));
+    let mut kept: Vec<_> = kept.map(|entry| entry.path()).collect();
+    kept.sort_unstable();
+    kept
 }
 
 /// What somebody with a damaged database can do.
 pub fn way_out(data: &Path) -> String {
     let shown = data.display();
     let restore = match newest_backup(data) {
-        Some(backup) => format!(
-            "{} is the newest backup: move {DATABASE}, {DATABASE}-wal and {DATABASE}-shm away and copy it there as \
-             {DATABASE}",
-            backup.display()
-        ),
-        None => format!("there is no backup in {}", data.join(BACKUPS).display()),
+        Some((backup, _)) => {
+            let backup = backup.display();
+            format!("{backup} is the newest backup, which `loci restore '{backup}' --replace` brings back")
+        }
+        None => format!("there is no backup in {}, but you may have one elsewhere", data.join(BACKUPS).display()),
     };
     format!(
-        "stop loci and copy the folder {shown} before anything else; `loci list --json`, with --limit and --offset, \
-         saves what still reads; {restore}"
+        "stop loci and copy the folder {shown} before anything else; `loci doctor --salvage FILE` writes what still \
+         reads into a file for `loci import`; {restore}"
     )
 }
 
-fn newest_backup(data: &Path) -> Option<PathBuf> {
-    let backups = fs::read_dir(data.join(BACKUPS)).ok()?.flatten().map(|entry| entry.path());
-    let whole = backups.filter(|path| {
+/// The newest backup that is known, with when it was made.
+pub fn newest_backup(data: &Path) -> Option<(PathBuf, SystemTime)> {
+    let folder = fs::read_dir(data.join(BACKUPS)).into_iter().flatten().flatten().map(|entry| entry.path());
+    let whole = folder.filter(|path| {
         path.extension().is_some_and(|extension| extension == "db")
             && path.file_stem().is_some_and(|stem| stem != "unfinished")
     });
-    whole.max_by_key(|path| path.metadata().and_then(|metadata| metadata.modified()).ok())
+    let last = fs::read_to_string(data.join(LAST_BACKUP)).ok().map(PathBuf::from);
+    let dated = whole.chain(last).filter_map(|path| {
+        let modified = path.metadata().and_then(|metadata| metadata.modified()).ok()?;
+        Some((path, modified))
+    });
+    dated.max_by_key(|(_, modified)| *modified)
 }

@@ -6,13 +6,16 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that fails may panic"))]
 
+mod archive;
 mod background;
 mod cli;
 mod commands;
 mod damage;
 mod exit;
+mod former_models;
 mod mining;
 mod output;
+mod panics;
 mod progress;
 mod secret;
 mod settings;
@@ -34,6 +37,7 @@ use crate::output::{Output, note};
 use crate::settings::{SETTINGS, Settings, Variables};
 
 fn main() -> ExitCode {
+    panics::keep_contents_out();
     let (outcome, is_hook) = match Cli::try_parse() {
         Ok(cli) => (run(&cli), matches!(cli.command, Command::Hook(Hook::Run { .. }))),
         Err(error) => {
@@ -73,7 +77,12 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     }
     let settings = Settings::settle(&cli.flags(), &variables()?)?;
     start_log(&settings, &cli.command);
-    execute(&cli.command, &settings, output).map_err(|failure| damage::explained(failure, &settings))
+    let outcome = execute(&cli.command, &settings, output);
+    // These say themselves what is damaged, or work where something is.
+    if matches!(cli.command, Command::Restore(_) | Command::Doctor(_)) {
+        return outcome;
+    }
+    outcome.map_err(|failure| damage::explained(failure, &settings))
 }
 
 fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(), Failure> {
@@ -94,7 +103,11 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::Token(command) => commands::token::run(settings, command, output),
         Command::Config => commands::config::run(settings, output),
         Command::Audit(arguments) => commands::audit::run(settings, arguments, output),
-        Command::Doctor => commands::doctor::run(settings, output),
+        Command::Export(arguments) => commands::export::run(settings, arguments, output),
+        Command::Backup(arguments) => commands::backup::run(settings, arguments, output),
+        Command::Restore(arguments) => commands::restore::run(settings, arguments, output),
+        Command::Reindex { embeddings } => commands::reindex::run(settings, *embeddings, output),
+        Command::Doctor(arguments) => commands::doctor::run(settings, arguments, output),
         Command::Bench(command) => commands::bench::run(settings, command, output),
         Command::Completions { .. } | Command::Man { .. } | Command::Reference => Ok(()),
     }

@@ -161,7 +161,8 @@ fn write_privately(file: &Path, secret: &str) -> io::Result<()> {
     moved
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// The bytes in hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }
 

@@ -162,6 +162,11 @@ impl Runtime {
     const INSTALLED: Option<Runtime> = Some(Runtime::Onnxruntime);
     #[cfg(not(feature = "ort"))]
     const INSTALLED: Option<Runtime> = None;
+
+    /// All that this build can use.
+    pub fn all() -> impl Iterator<Item = Runtime> + Clone {
+        std::iter::once(Runtime::BuiltIn).chain(Runtime::INSTALLED)
+    }
 }
 
 /// The embedding model that the settings choose.
@@ -222,6 +227,8 @@ pub struct Settings {
     pub network: Network,
     /// [`EMBEDDING_PROVIDER`] and what belongs to it.
     pub embedding: EmbeddingChoice,
+    /// [`EMBEDDING_MODEL_FOLDER`], whichever provider is chosen.
+    pub model_folder: Option<PathBuf>,
     /// [`LLM_URL`] and what belongs to it.
     pub language_model: Option<LanguageModel>,
     /// [`WEB_SEARCH_URL`].
@@ -351,6 +358,7 @@ impl Values {
             allowed_hosts: self.list(&ALLOWED_HOSTS),
             network: self.network()?,
             embedding,
+            model_folder: self.text(&EMBEDDING_MODEL_FOLDER).map(PathBuf::from),
             language_model: self.language_model()?,
             web_search_url: self.text(&WEB_SEARCH_URL).unwrap_or_default().to_owned(),
             web_search_key: self.text(&WEB_SEARCH_API_KEY).map(str::to_owned),

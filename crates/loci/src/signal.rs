@@ -1,27 +1,165 @@
-//! How a person or a host asks a server to end.
+//! How a person or a host asks a server to end, and the end that comes in any case.
 
-/// Waits for the wish to end, which is noted from this call on.
-#[cfg(unix)]
+use std::io;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+use crate::output::note;
+
+/// How long a server may take to end in good order. What is not acknowledged by then is not lost for anybody: the store
+/// survives an end at any instant.
+const END_TIMEOUT: Duration = Duration::from_millis(1_800);
+
+/// Waits for the wish to end, which is noted from this call on. Another signal, or [`END_TIMEOUT`], ends the process at
+/// once, whatever it waits for: a lock of another process, a model that thinks, a disk.
 pub fn signal() -> impl Future<Output = ()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let signals =
-        signal(SignalKind::terminate()).and_then(|terminate| Ok((terminate, signal(SignalKind::interrupt())?)));
+    let (tell, told) = oneshot::channel();
+    // A thread of its own, which nothing else holds up.
+    let watching = start().and_then(|(runtime, signals)| {
+        let watch = move || runtime.block_on(watch(signals, tell));
+        thread::Builder::new().name("signals".to_owned()).spawn(watch)
+    });
+    if let Err(error) = &watching {
+        tracing::warn!(%error, "a signal ends this process at once, which the store survives");
+    }
     async {
-        let Ok((mut terminate, mut interrupt)) = signals else {
-            // Then a signal ends the process at once, which the store survives.
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+        if told.await.is_err() {
+            std::future::pending::<()>().await;
         }
     }
 }
 
-/// Waits for the wish to end.
+/// From this call on a signal ends the process soon after `work` is done, which may take as long as the end of a
+/// server.
+pub fn before_end(work: impl FnOnce() + Send + 'static) {
+    let watching = start().and_then(|(runtime, mut signals)| {
+        let watch = move || {
+            let signal = runtime.block_on(signals.next());
+            let (tell, told) = mpsc::channel();
+            let work = move || {
+                work();
+                // Whoever waited for it may be gone.
+                let _ = tell.send(());
+            };
+            if thread::Builder::new().name("end".to_owned()).spawn(work).is_ok() {
+                let _ = told.recv_timeout(END_TIMEOUT);
+            }
+            end(signal);
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(watch)
+    });
+    if let Err(error) = watching {
+        tracing::warn!(%error, "a signal ends this process at once, which the store survives");
+    }
+}
+
+/// Ends the process as that signal does.
+fn end(signal: i32) -> ! {
+    #[expect(clippy::disallowed_methods, reason = "whoever waits here would not let destructors run, either")]
+    std::process::exit(EXIT_BY_SIGNAL + signal);
+}
+
+fn start() -> io::Result<(Runtime, Signals)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let signals = {
+        let _entered = runtime.enter();
+        Signals::new()?
+    };
+    Ok((runtime, signals))
+}
+
+async fn watch(mut signals: Signals, tell: oneshot::Sender<()>) {
+    let first = signals.next().await;
+    // Whoever served may have ended by itself.
+    let _ = tell.send(());
+    let last = tokio::time::timeout(END_TIMEOUT, signals.next()).await.unwrap_or_else(|_elapsed| {
+        note_aside("ended before all work in progress was; nothing that was acknowledged is lost");
+        first
+    });
+    end(last);
+}
+
+/// How long words may take to be written.
+const NOTE_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// A line for the person at the terminal, unless it cannot be written soon: whoever ends must not wait for the reader of
+/// a pipe that is full.
+pub fn note_aside(words: &'static str) {
+    let (tell, told) = mpsc::channel();
+    let write = move || {
+        note(words);
+        // Whoever waited for it may be gone.
+        let _ = tell.send(());
+    };
+    if thread::Builder::new().name("note".to_owned()).spawn(write).is_ok() {
+        let _ = told.recv_timeout(NOTE_TIMEOUT);
+    }
+}
+
+/// What shells add to the number of a signal that ended a process.
+const EXIT_BY_SIGNAL: i32 = 128;
+
+#[cfg(unix)]
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+    /// None where it is ignored or may be, as `nohup` wants it.
+    hang_up: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let hang_up = ends_at_hang_up().then(|| signal(SignalKind::hangup())).transpose()?;
+        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        Ok(Signals { terminate, interrupt, hang_up })
+    }
+
+    /// The number of the next signal.
+    async fn next(&mut self) -> i32 {
+        use tokio::signal::unix::SignalKind;
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(hang_up) => hang_up.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        let kind = tokio::select! {
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = hang_up => SignalKind::hangup(),
+        };
+        kind.as_raw_value()
+    }
+}
+
+/// Whether SIGHUP is known to end this process; Linux says which signals it ignores from its start on.
+#[cfg(unix)]
+fn ends_at_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The signal 1 is the lowest bit.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 0)
+}
+
 #[cfg(not(unix))]
-pub async fn signal() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Signals)
+    }
+
+    /// The number that other systems give it.
+    async fn next(&mut self) -> i32 {
+        const INTERRUPT: i32 = 2;
+        self.0.recv().await;
+        INTERRUPT
     }
 }

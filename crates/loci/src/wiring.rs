@@ -15,8 +15,10 @@ use loci_tokens::BpeTokens;
 use loci_vault::{VaultFolder, is_watched};
 use serde_json::{Map, Value};
 
+use crate::commands::restore;
 use crate::damage::way_out;
 use crate::exit::{Exit, Failure};
+use crate::former_models::KnownModels;
 use crate::output::note;
 use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
 
@@ -49,7 +51,7 @@ pub struct Wiring {
 }
 
 /// The path without links, as far as it is there.
-fn real(path: &Path) -> PathBuf {
+pub fn real(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
     let Some((ancestor, mut real)) = found else { return path.to_owned() };
     for part in path.strip_prefix(ancestor).unwrap_or(path).components() {
@@ -90,7 +92,7 @@ impl Vault {
     ///
     /// # Errors
     /// [`Exit::Usage`], if the data would lie among the notes.
-    fn of(settings: &Settings, data: &Path) -> Result<Self, Failure> {
+    pub fn of(settings: &Settings, data: &Path) -> Result<Self, Failure> {
         let named = settings.vault.clone().filter(|_| data == settings.data);
         let folder = named.unwrap_or_else(|| data.join("vault"));
         if real(data).starts_with(real(&folder)) {
@@ -103,6 +105,11 @@ impl Vault {
             return Err(Failure::new(Exit::Usage, message));
         }
         Ok(Vault { folder, lock: data.join("vault.lock"), watch_lock: data.join("vault-watch.lock") })
+    }
+
+    /// The notes as files.
+    pub fn notes(&self) -> VaultFolder {
+        VaultFolder::new(self.folder.clone(), self.lock.clone(), Arc::new(SystemClock))
     }
 }
 
@@ -144,6 +151,7 @@ impl Parts {
             .with_weights(weights)
             .with_notes(Arc::new(notes), loci_dialects::vault::DIALECT.name)
             .with_source_tree(Arc::new(GitTree))
+            .with_former_models(Arc::new(KnownModels::of(settings)))
             .with_token_counter(Arc::new(BpeTokens))
             .with_phases(settings.phases.clone());
         if let Some(model) = &settings.language_model {
@@ -211,10 +219,15 @@ impl Drop for Parts {
 /// [`Exit::DataFolder`] or [`Exit::Database`], with what to do.
 pub fn open_store(settings: &Settings, data: &Path) -> Result<SqliteStore, Failure> {
     let options = Options { busy_timeout: settings.busy_timeout };
-    SqliteStore::open(data, options).map_err(|error| {
+    let mut opened = SqliteStore::open(data, options);
+    if matches!(opened, Err(OpenError::Restoring { .. })) {
+        restore::end(data)?;
+        opened = SqliteStore::open(data, options);
+    }
+    opened.map_err(|error| {
         let failure = open_failure(&error);
         match error {
-            OpenError::NotADatabase { .. } => {
+            OpenError::NotADatabase { .. } | OpenError::Damaged { .. } => {
                 Failure { message: format!("{}; {}", failure.message, way_out(data)), ..failure }
             }
             _ => failure,
@@ -223,11 +236,13 @@ pub fn open_store(settings: &Settings, data: &Path) -> Result<SqliteStore, Failu
 }
 
 /// The exit code that goes with a store that does not open.
-fn open_failure(error: &OpenError) -> Failure {
+pub fn open_failure(error: &OpenError) -> Failure {
     let exit = match error {
         OpenError::Newer { .. }
         | OpenError::NewerAnalysis { .. }
         | OpenError::NotADatabase { .. }
+        | OpenError::Damaged { .. }
+        | OpenError::LogAlone { .. }
         | OpenError::Upgrade { .. } => Exit::Database,
         _ => Exit::DataFolder,
     };
@@ -270,7 +285,11 @@ fn on(runtime: Runtime, model: LocalModel) -> LocalModel {
     }
 }
 
-fn http_model(url: &str, model: &str, key: Option<String>, timeout: Duration) -> Result<HttpModel> {
+/// A model behind an endpoint. Connects to nothing.
+///
+/// # Errors
+/// `invalid_argument` if the endpoint cannot be one.
+pub fn http_model(url: &str, model: &str, key: Option<String>, timeout: Duration) -> Result<HttpModel> {
     HttpModel::new(HttpModelOptions { key, timeout, ..HttpModelOptions::new(url, model) })
 }
 

@@ -54,8 +54,9 @@ impl TypedTool for List {
             offset: arguments.offset.map_or(0, |offset| offset.0),
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
         };
-        let records: Vec<Record> =
-            context.engine.list(context.caller, request)?.into_iter().map(Record::from).collect();
+        let mut memories = context.engine.list(context.caller, request)?;
+        context.engine.hide_references(context.caller, &mut memories)?;
+        let records: Vec<Record> = memories.into_iter().map(Record::from).collect();
         Ok(Reply::json(crate::tool::to_value(&records)?))
     }
 }

@@ -69,7 +69,8 @@ impl TypedTool for Recall {
             ranking: &score,
             counts_access: false,
         };
-        let recalled = context.engine.recall(context.caller, &request)?;
+        let mut recalled = context.engine.recall(context.caller, &request)?;
+        context.engine.hide_references(context.caller, recalled.hits.iter_mut().map(|hit| &mut hit.memory))?;
         let explanations = recalled.hits.iter().map(explained).collect();
         let hits: Vec<Hit> = recalled
             .hits

@@ -33,7 +33,8 @@ impl TypedTool for Update {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = MemoryId::parse("id", &arguments.id)?;
-        let (memory, embedding) = context.engine.update(context.caller, &id, &arguments.content, None)?;
+        let (mut memory, embedding) = context.engine.update(context.caller, &id, &arguments.content, None)?;
+        context.engine.hide_references(context.caller, [&mut memory])?;
         let notice = match embedding {
             Embedding::Done => None,
             Embedding::Pending(reason) => {

@@ -61,7 +61,9 @@ impl Search {
             ranking,
             counts_access,
         };
-        context.engine.recall(context.caller, &request)
+        let mut recalled = context.engine.recall(context.caller, &request)?;
+        context.engine.hide_references(context.caller, recalled.hits.iter_mut().map(|hit| &mut hit.memory))?;
+        Ok(recalled)
     }
 }
 

@@ -8,6 +8,9 @@ use serde::Serialize;
 use crate::Reply;
 use crate::wire::{explained, iso8601, rounded};
 
+/// The conversation that means no collection elsewhere.
+const GLOBAL: &str = "global";
+
 /// A memory.
 #[derive(Serialize, JsonSchema)]
 pub struct Document {
@@ -88,8 +91,8 @@ impl From<Memory> for Document {
             last_accessed: memory.access.last.map(iso8601),
             memory_type: has_type.then_some(memory.place.section),
             tags: memory.tags,
-            // A conversation whose name means no collection elsewhere has none here either.
-            conversation_id: memory.place.collection.or(memory.thread.map(|thread| thread.name)),
+            // Of a conversation, none is the one of that name, wherever it was moved from.
+            conversation_id: memory.place.collection.or(memory.thread.map(|_| GLOBAL.to_owned())),
             role: is_message.then_some(memory.kind),
             enrichment_status: memory.enrichment.map(EnrichmentStatus::name),
             source_stm_id: memory.source.map(|id| id.to_string()),

@@ -1,12 +1,12 @@
 //! `mempalace_delete_drawer`: remove a drawer.
 
-use loci_core::{Error, MemoryId, Result, Scope};
+use loci_core::{Error, Forgotten, MemoryId, Result, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::Faults;
-use super::record::{drawer, in_words};
+use super::record::{drawer_among, in_words};
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct DeleteDrawer;
@@ -44,7 +44,8 @@ impl TypedTool for DeleteDrawer {
 
     fn run(context: Context<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {
         let id = MemoryId::parse("drawer_id", &drawer_id)?;
-        drawer(context, &id)?;
+        // What was only taken out of sight is still to be removed.
+        drawer_among(context, &id, Forgotten::Show)?;
         context.engine.forget(context.caller, &id).map_err(in_words(&id))?;
         Ok(Reply::json(crate::tool::to_value(&Output { success: true, drawer_id })?))
     }

@@ -42,15 +42,14 @@ pub fn hook_settings(context: Context<'_>) -> Result<HookSettings> {
     })
 }
 
-/// Changes those of the caller's settings that are given, and no others.
+/// Changes those of the caller's settings that are given, all at once, and no others.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be written.
 pub fn put_hook_settings(context: Context<'_>, silent_save: Option<bool>, desktop_toast: Option<bool>) -> Result<()> {
-    for (name, value) in [(SILENT_SAVE, silent_save), (DESKTOP_TOAST, desktop_toast)] {
-        value.map_or(Ok(()), |value| write(context, name, &value))?;
-    }
-    Ok(())
+    let given = [(SILENT_SAVE, silent_save), (DESKTOP_TOAST, desktop_toast)];
+    let given = given.into_iter().filter_map(|(name, value)| Some((name, value?.to_string())));
+    context.engine.put_settings(context.caller, given)
 }
 
 /// What the caller's hooks saved last; none if they never did.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Error, ErrorCode, Memory, MemoryId, Result, Tally, Tier};
+use loci_core::{Error, ErrorCode, Forgotten, Memory, MemoryId, Result, Tally, Tier};
 use loci_engine::SOURCE_FILE;
 
 use super::arguments::wing;
@@ -31,7 +31,15 @@ pub fn source_name(memory: &Memory) -> Option<String> {
 /// # Errors
 /// `not_found` in the words of this dialect if the caller can read none; `unavailable` if the store cannot be read.
 pub fn drawer(context: Context<'_>, id: &MemoryId) -> Result<Memory> {
-    let memory = context.engine.show(context.caller, id).map_err(in_words(id))?;
+    drawer_among(context, id, Forgotten::Hide)
+}
+
+/// The same, be it forgotten or not, if forgotten ones are shown.
+///
+/// # Errors
+/// As for [`drawer`].
+pub fn drawer_among(context: Context<'_>, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+    let memory = context.engine.show_among(context.caller, id, forgotten).map_err(in_words(id))?;
     if memory.tier == Tier::Apart && memory.origin != context.caller.origin {
         return Err(not_found(id));
     }

@@ -133,18 +133,13 @@ impl TypedTool for MemoryRecall {
             None => work()?,
             Some(key) => {
                 let keyed = Keyed { operation: MemoryRecall::NAME, key, request: &request };
-                // It may be another token's, and what is in it may be deleted, or no longer shared.
-                let holds = |answer: &str| {
-                    let before: Output = kept(answer)?;
-                    let ids: Vec<_> = before.included.into_iter().map(|included| MemoryId::new(included.id)).collect();
-                    context.engine.may_be_bundled(context.caller, &ids)
-                };
                 let answer = || {
                     let output = work()?;
+                    let memories = output.included.iter().map(|included| MemoryId::new(&*included.id)).collect();
                     let is_kept = output.notice.is_none();
-                    Ok(Answer { text: crate::tool::to_value(&output)?.to_string(), is_kept })
+                    Ok(Answer { text: crate::tool::to_value(&output)?.to_string(), memories, is_kept })
                 };
-                kept(&context.engine.once(context.caller, keyed, holds, answer)?)?
+                kept(&context.engine.once(context.caller, keyed, answer)?)?
             }
         };
         Ok(Reply { notice: output.notice.clone(), ..Reply::new(output.text(), crate::tool::to_value(&output)?) })

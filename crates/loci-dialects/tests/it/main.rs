@@ -1,10 +1,11 @@
-//! The dialects' tests. Cases are files under `cases/`; `case.rs` says what one may hold.
+//! The dialects' tests. Cases are files under `cases/`; `case/mod.rs` says what one may hold.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod case;
 mod cases;
-mod folder;
-mod matching;
+#[path = "../../../loci-engine/tests/it/faulty_store.rs"]
+mod faulty_store;
+mod not_found;
 mod schemas;
 mod wake_up;

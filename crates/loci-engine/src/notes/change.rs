@@ -4,7 +4,7 @@ use loci_core::{
     Caller, Error, ErrorCode, FileProblemKind, Filter, Forgotten, Memory, MemoryId, Note, NoteFile, Result, Space,
 };
 
-use super::{Embedded, Notes, Reading};
+use super::{Embedded, Extent, Notes, Reading};
 use crate::Engine;
 
 /// Attempts at a change of one file while others change it.
@@ -57,7 +57,7 @@ impl Engine {
             if let Some(changed) = self.try_change(notes, memory, row, embedded, &mut change)? {
                 return Ok(Some(changed));
             }
-            if self.look(notes, false, Some(&path))?.away.is_some() {
+            if self.look(notes, Extent::Everything, Some(&path))?.away.is_some() {
                 return Err(Error::unavailable("the folder of notes is away, so that nothing in it can be changed"));
             }
         }

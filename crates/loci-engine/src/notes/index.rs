@@ -10,7 +10,7 @@ use loci_core::{
 use uuid::Uuid;
 
 use super::{Notes, everything};
-use crate::ops::converse::GLOBAL;
+use crate::ops::remember::named_collection;
 use crate::{Embedding, Engine, SearchMode, catch_panic, check};
 
 /// What a note is.
@@ -32,7 +32,8 @@ pub(crate) struct Reading {
     pub(crate) is_known: bool,
     /// What the file says; none leaves the memory as it is.
     pub(crate) content: Option<NoteContent>,
-    /// Whether no note has the id of the memory so far: one that has it is something else.
+    /// Whether no note has the id of the memory so far: one that has it is something else, unless the file says the
+    /// same in everything.
     pub(crate) is_new: bool,
     /// What becomes of the rows of other files.
     pub(crate) others: Vec<Change>,
@@ -141,7 +142,7 @@ pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Me
         ..base
     };
     let name = |name: &Option<String>| name.clone().filter(|name| check::name("name", name).is_ok());
-    memory.place.collection = name(&note.collection).filter(|name| name != GLOBAL);
+    memory.place.collection = named_collection(name(&note.collection));
     memory.place.section = name(&note.section).unwrap_or_else(|| KIND.to_owned());
     memory
 }
@@ -251,7 +252,7 @@ impl Engine {
         let vectors = if embedded.content == note.content && embedded.title == note.title {
             embedded.vectors.clone()
         } else if is_same_text {
-            self.store.vectors(&note.space, &note.id, self.embedder.model())?
+            self.store.vectors(&note.space, &note.id, self.serving().model())?
         } else {
             Vec::new()
         };
@@ -331,10 +332,11 @@ impl Engine {
             let mut changes = reading.others.clone();
             if let (Some(id), Some(content)) = (&reading.row.memory, &reading.content) {
                 let known = known.get(id);
-                if reading.is_new && known.is_some() {
+                let note = memory_of(&reading.row, content, known, self.new_note(notes, id.clone()));
+                // One that is in everything what the file says has lost its file, and found it again.
+                if reading.is_new && known.is_some_and(|known| *known != note) {
                     return Err(Error::new(ErrorCode::Conflict, "the id of a note is that of another memory"));
                 }
-                let note = memory_of(&reading.row, content, known, self.new_note(notes, id.clone()));
                 changes.extend(self.put_note(note, known, embedded)?);
             }
             let left = reading.left.as_ref().filter(|id| !written.contains(id)).and_then(|id| known.get(id));

@@ -24,10 +24,22 @@ const MISSING_SECONDS: i64 = 400 * 86_400;
 /// Seconds after which a file elsewhere with what was in it is another one: nothing but the text is the same.
 const MOVED_SECONDS: i64 = 600;
 
+/// How far a look at the folder goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Everything that is there.
+    Everything,
+    /// The same, and files that are not there are gone, whatever the folder.
+    AcceptingMissing,
+    /// The files that are known, under other paths, too. Nothing is taken for a new note.
+    Known,
+}
+
 /// What is known of the files, what is there, and what was found out so far.
 pub(super) struct Look<'a> {
     pub(super) engine: &'a Engine,
     pub(super) notes: &'a Notes,
+    extent: Extent,
     now: Timestamp,
     scan: FolderScan,
     /// The rows at the beginning, in the order of paths.
@@ -64,12 +76,12 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read or written.
-    pub(crate) fn look(&self, notes: &Notes, accepts_missing: bool, suspect: Option<&str>) -> Result<Reconciled> {
+    pub(crate) fn look(&self, notes: &Notes, extent: Extent, suspect: Option<&str>) -> Result<Reconciled> {
         let space = Space::default();
         let before = self.store.note_files(&space)?;
         let scan = notes.folder.scan()?;
         let noted = self.store.note_folder(&space)?;
-        let away = notes.away(&before, &scan, noted.as_ref()).filter(|_| !accepts_missing);
+        let away = notes.away(&before, &scan, noted.as_ref()).filter(|_| extent != Extent::AcceptingMissing);
         notes.found(away.as_ref());
         if away.is_some() {
             return Ok(Reconciled { away, ..Reconciled::default() });
@@ -78,6 +90,7 @@ impl Engine {
         let mut look = Look {
             engine: self,
             notes,
+            extent,
             now: self.now(),
             scan,
             before,
@@ -210,18 +223,27 @@ impl Look<'_> {
             return;
         }
         let own = before.as_ref().and_then(|row| row.memory.clone());
+        // The memory of a file that was missing is gone already, or stays without it.
+        let held = own.clone().filter(|_| before.as_ref().is_some_and(|row| row.missing_since.is_none()));
+        let leaves_new = self.extent == Extent::Known && before.is_none();
         let Some(content) = content else {
+            if leaves_new {
+                return;
+            }
             if let Some(id) = &own {
                 self.holders.remove(id);
             }
-            self.add(Reading { left: own, ..Reading::of(blank) });
+            self.add(Reading { left: held, ..Reading::of(blank) });
             return;
         };
         let Identity { id, says_id, is_duplicate, is_moved, others } = self.identify(&path, &content, hash);
-        let left = own.filter(|own| *own != id);
-        if let Some(left) = &left {
-            self.holders.remove(left);
+        if leaves_new && others.is_empty() {
+            return;
         }
+        if let Some(own) = own.filter(|own| *own != id) {
+            self.holders.remove(&own);
+        }
+        let left = held.filter(|held| *held != id);
         self.holders.insert(id.clone(), path);
         self.report.moved += usize::from(is_moved);
         let is_new = self.found.insert(id.clone());

@@ -5,6 +5,7 @@ use loci_core::{CacheEntry, Caller, Error, MemoryId, QueryVector, Result};
 use loci_search::passages::passages;
 use regex::{Regex, RegexBuilder};
 
+use crate::models::quantised;
 use crate::{Engine, SearchMode, check};
 
 /// Bytes of a compiled pattern: matching costs its size times that of the text.
@@ -41,7 +42,7 @@ impl Engine {
             owner,
             query: query.to_owned(),
             response: response.to_owned(),
-            vector: vector.map(|vector| self.quantised(&vector.values)),
+            vector: vector.as_ref().map(quantised),
             created_at: now,
             expires_at: now.plus_seconds(i64::try_from(self.policy.cache_ttl_seconds).unwrap_or(i64::MAX)),
         };
@@ -89,7 +90,7 @@ impl Engine {
 
     /// The vector of a question that the model can read whole; with the reason, if it did not
     /// answer.
-    fn question_vector(&self, query: &str) -> (Option<QueryVector>, Option<String>) {
+    pub(crate) fn question_vector(&self, query: &str) -> (Option<QueryVector>, Option<String>) {
         if self.search_mode == SearchMode::Words || passages(query).len() > 1 {
             return (None, None);
         }

@@ -6,7 +6,7 @@ use loci_core::{
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
-use crate::notes::{Embedded, Notes, memory_of, no_folder, note_body};
+use crate::notes::{Embedded, Extent, Notes, memory_of, no_folder, note_body};
 use crate::ops::remember::{distinct, not_wiped};
 use crate::{Embedding, Engine, Keyed, check};
 
@@ -70,16 +70,16 @@ impl Engine {
         let answer = keyed.map(|keyed| keyed.answer);
         let keyed = keyed.map(|KeyedNote { operation, key, .. }| Keyed { operation, key, request: &request });
         let kept = || keyed.as_ref().map_or(Ok(None), |keyed| self.kept(caller, keyed));
-        if let Some(answer) = kept()? {
-            return Ok(Appended::Before(answer));
+        if let Some(before) = kept()? {
+            return Ok(Appended::Before(before.answer));
         }
         // Before the lock is taken, for which others wait.
         let (embedding, embedded) = self.embed_ahead(note.title.as_deref(), &note.body);
 
         let _lock = notes.folder.lock()?;
         // Somebody may have been faster.
-        if let Some(answer) = kept()? {
-            return Ok(Appended::Before(answer));
+        if let Some(before) = kept()? {
+            return Ok(Appended::Before(before.answer));
         }
         let is_other_folder = self.is_other_folder(notes)?;
         let now = self.note_time();
@@ -91,7 +91,8 @@ impl Engine {
             changes.extend(identity.map(|identity| Change::PutNoteFolder { identity }));
         }
         let written = Written::of(notes, path, read, changes)?;
-        let keep = |note: &Memory| Some(self.keep(caller, keyed.as_ref()?, answer?(note)));
+        // It says of the note what the caller said: nothing that goes with it.
+        let keep = |note: &Memory| Some(self.keep(caller, keyed.as_ref()?, answer?(note), Vec::new()));
         let (note, failure) = self.index_written(caller, since, &written, &embedded, keep);
         let note = Box::new(note);
         Ok(match failure {
@@ -191,7 +192,7 @@ impl Engine {
                 if written.is_some_and(|written| self.is_key_alive(written)) {
                     if written.is_some_and(|written| says(written) == says(&note)) {
                         // It may have been found meanwhile, be it under another name.
-                        self.look(notes, false, Some(&path))?;
+                        self.look(notes, Extent::Everything, Some(&path))?;
                         return Ok((path, read));
                     }
                     let message = "`idempotency_key` was used for another note, or the note has changed since; take a \

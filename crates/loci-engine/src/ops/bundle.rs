@@ -119,14 +119,6 @@ impl Engine {
         })
     }
 
-    /// Whether the caller may read all of these memories as a bundle would show them: none is gone or forgotten.
-    ///
-    /// # Errors
-    /// `unavailable` if the store cannot be read.
-    pub fn may_be_bundled(&self, caller: &Caller, ids: &[MemoryId]) -> Result<bool> {
-        Ok(self.store.get_all(&self.filter(caller, CollectionFilter::Any), ids)?.len() == ids.len())
-    }
-
     /// What every bundle begins with, oldest first.
     fn always_loaded(&self, caller: &Caller) -> Result<Vec<Memory>> {
         let mut memories = self.bootstrap_memories(caller, CollectionFilter::Any)?;

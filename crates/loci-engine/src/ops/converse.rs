@@ -5,11 +5,10 @@ use loci_core::{
     Thread, Tier, Timestamp, limits,
 };
 
-use crate::ops::remember::distinct;
+use crate::models::quantised;
+use crate::ops::remember::{distinct, named_collection};
 use crate::{Engine, SearchMode, check};
 
-/// The conversation that is filed in no collection.
-pub(crate) const GLOBAL: &str = "global";
 /// What a message weighs, and the long-term memory made from it until it is judged or repeated.
 pub(crate) const INITIAL_WEIGHT: f64 = 0.5;
 /// Characters up to which nothing worth a long-term memory is expected in what a person says.
@@ -143,10 +142,7 @@ impl Engine {
         let is_candidate = role == Role::Human && content.chars().count() > SHORT_CHARACTERS_MAX;
         let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
         let memory = Memory {
-            place: Place {
-                collection: Some(thread.to_owned()).filter(|thread| thread != GLOBAL),
-                section: "message".to_owned(),
-            },
+            place: Place { collection: named_collection(Some(thread.to_owned())), section: "message".to_owned() },
             tags,
             weight: INITIAL_WEIGHT,
             tier: Tier::ShortTerm,
@@ -177,7 +173,7 @@ impl Engine {
             Ok(vectors) => {
                 let passages = said.iter_mut().flat_map(|said| &mut said.passages);
                 for (passage, vector) in passages.zip(vectors) {
-                    passage.vector = Some(self.quantised(&vector.values));
+                    passage.vector = Some(quantised(&vector));
                 }
                 None
             }

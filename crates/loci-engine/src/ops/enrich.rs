@@ -11,6 +11,7 @@ use loci_core::{
 use loci_search::analysis::term_counts;
 use uuid::Uuid;
 
+use crate::models::PROBE_TEXT;
 use crate::ops::converse::INITIAL_WEIGHT;
 use crate::ops::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::{Engine, SearchMode, catch_panic, enrichment};
@@ -97,15 +98,31 @@ impl Engine {
         settled
     }
 
+    /// Gives every job that failed too often and was parked a new one, which is due now. Returns how many.
+    ///
+    /// # Errors
+    /// `unavailable` if the store does not answer.
+    pub fn retry_failed(&self) -> Result<usize> {
+        let mut retried = 0;
+        for job in self.store.failed_jobs(usize::MAX)? {
+            let Some(mut memory) = self.store.get(&job.space, &job.memory)? else { continue };
+            memory.enrichment = Some(EnrichmentStatus::Pending);
+            let enqueue = Change::Enqueue { memory: job.memory, due_at: self.now() };
+            match self.store.commit(Batch { space: job.space, changes: vec![changed(memory, None), enqueue] }) {
+                // Somebody else changed it meanwhile, and it stays parked.
+                Err(error) if error.code == ErrorCode::Conflict => {}
+                committed => retried += committed.map(|()| 1)?,
+            }
+        }
+        Ok(retried)
+    }
+
     /// Puts the job under way, if there is one, back into the queue as if nobody had tried it, and
-    /// gives back the leases on sweeping and embedding: for the end of a process, which cannot wait.
-    /// What still works on the job can no longer settle it.
+    /// gives back the leases on sweeping, embedding and the use of its model: for the end of a process, which
+    /// cannot wait. What still works on the job can no longer settle it.
     pub fn hand_back(&self) {
         self.release(0);
-        for lease in [&self.rounds.sweeping, &self.rounds.embedding] {
-            // If this fails, the lease runs out some time.
-            let _ = self.give_back(lease);
-        }
+        self.give_back_all();
     }
 
     fn release(&self, seconds: i64) {
@@ -205,11 +222,12 @@ impl Engine {
         if self.search_mode == SearchMode::Words {
             return Ok(Vec::new());
         }
-        let model = self.embedder.model();
+        let serving = self.serving();
+        let model = serving.model();
         let stored = self.store.vectors(&memory.space, &memory.id, model)?;
         if stored.len() != passages.len() {
             let embedded = self.embed(memory.title.as_deref(), &memory.content, &mut passages[..compared]);
-            return embedded.map_err(|error| match self.embedder.embed(&["Is the model there?"]) {
+            return embedded.map_err(|error| match serving.embed(&[PROBE_TEXT]) {
                 Ok(_) => Error::internal(error.message),
                 Err(away) => Error::unavailable(away.message),
             });
@@ -320,8 +338,12 @@ impl Ties {
 
 /// The weight of a memory that was judged just now, from its importance and its weight so far. While
 /// it waited, each repetition multiplied what its weight lacked to 1 by the same factor; what the
-/// importance lacks is multiplied by as much now, as if the repetitions came after the judgement.
+/// importance lacks is multiplied by as much now, as if the repetitions came after the judgement. Less than it began
+/// with it weighs only if it was superseded meanwhile, or a person said so: that stays.
 fn judged_weight(importance: f64, weight: f64) -> f64 {
+    if weight < INITIAL_WEIGHT {
+        return weight;
+    }
     let factor = (1.0 - weight) / (1.0 - INITIAL_WEIGHT);
     // In this form, an importance without repetitions stays the number that it is.
     (importance + (1.0 - importance) * (1.0 - factor)).clamp(0.0, 1.0)

@@ -6,9 +6,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Batch, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Result, Space, Sweep,
+    Batch, Change, Embedder, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Result, Space,
+    Sweep,
 };
 
+use crate::background::ModelRounds;
+use crate::models::{PROBE_TEXT, quantised, texts_of, vectors_by};
 use crate::{Engine, SearchMode, catch_panic};
 
 /// Things that one transaction sweeps, so that a caller's write never waits long.
@@ -57,7 +60,10 @@ impl Engine {
 
     /// Embeds some of the memories that wait for it: at least one, and further ones for a fraction of a
     /// second. Returns how many; after a round that embedded some there may be more. Any number of
-    /// processes may run it on one store: one at a time embeds, and the others find nothing to do.
+    /// processes may run it on one store: for each model one at a time embeds, and the others find nothing
+    /// to do. What a former model that serves has not read is read by both. Where another model answers by the same
+    /// name than the one that made the stored vectors, as their number of components tells, those are removed first;
+    /// they count as if they had been embedded.
     ///
     /// # Errors
     /// `unavailable` if the store or the model does not answer, or if the model took none of the texts.
@@ -65,20 +71,59 @@ impl Engine {
         if self.search_mode == SearchMode::Words {
             return Ok(0);
         }
-        let lease = &self.rounds.embedding;
-        if !lease.is_held() && self.store.without_vector(self.embedder.model(), 1)?.is_empty() {
-            self.rounds.refused.store(0, Ordering::Relaxed);
+        let model = self.embedder.model();
+        let rounds = &*self.rounds.of(model);
+        let is_under_way = rounds.embedding.is_held();
+        let is_outdated = rounds.is_outdated.load(Ordering::Relaxed);
+        if !is_under_way && !is_outdated && self.store.without_vector(model, 1)?.is_empty() {
+            rounds.refused.store(0, Ordering::Relaxed);
+            rounds.unreadable.store(0, Ordering::Relaxed);
             return Ok(0);
         }
-        self.under_lease(lease, || self.embed_some())
+        self.review()?;
+        self.under_lease(&rounds.embedding, || {
+            let retired = self.retire_outdated(model, is_under_way)?;
+            if retired > 0 {
+                return Ok(retired);
+            }
+            let refused = rounds.refused.load(Ordering::Relaxed);
+            let pending = self.store.without_vector(model, refused + EMBED_ROUND_MAX)?;
+            self.embed_for_former();
+            let embedded = self.embed_some(&*self.embedder, rounds, &pending, refused);
+            match self.retire_outdated(model, true)? {
+                0 => embedded,
+                retired => Ok(retired),
+            }
+        })
     }
 
-    /// A text that the model refuses is passed over, so that it never holds up the others; it is
-    /// tried again when the end of the queue was reached.
-    fn embed_some(&self) -> Result<usize> {
+    /// Has the former model, if it serves, read some of what it has not read. If it fails, that waits for the other one.
+    fn embed_for_former(&self) {
+        let Some(former) = self.former().filter(|_| self.take_former_lacks()) else { return };
+        let rounds = &*self.rounds.of(former.model());
+        let embedded = self.under_lease(&rounds.embedding, || {
+            let unread = self.store.without_vector(former.model(), EMBED_ROUND_MAX)?;
+            self.embed_some(&*former, rounds, &unread, 0)
+        });
+        match embedded {
+            Ok(0) => {}
+            // There may be more.
+            Ok(_) => self.embed_waiting(),
+            Err(error) => tracing::debug!(model = %former.model(), %error, "a former embedding model does not read on"),
+        }
+    }
+
+    /// Embeds some of these memories, of which the first were refused before. A text that the model refuses is
+    /// passed over, so that it never holds up the others; it is tried again when the end of the queue was reached.
+    fn embed_some(
+        &self,
+        embedder: &dyn Embedder,
+        rounds: &ModelRounds,
+        pending: &[(Space, MemoryId)],
+        refused: usize,
+    ) -> Result<usize> {
         let begun = Instant::now();
-        let refused = self.rounds.refused.swap(0, Ordering::Relaxed);
-        let pending = self.store.without_vector(self.embedder.model(), refused + EMBED_ROUND_MAX)?;
+        rounds.refused.store(0, Ordering::Relaxed);
         let mut is_end = pending.len() < refused + EMBED_ROUND_MAX;
         let mut waiting = pending.get(refused..).unwrap_or_default().iter();
         let mut round = Round::default();
@@ -92,7 +137,7 @@ impl Engine {
                 break;
             }
             let read = group.len();
-            let outcome = catch_panic(|| self.embed_group(&mut group));
+            let outcome = catch_panic(|| self.embed_group(embedder, rounds, &mut group));
             round.embedded += read - group.len();
             match outcome {
                 Ok(true) => {}
@@ -107,8 +152,13 @@ impl Engine {
                 break;
             }
         }
-        if !is_end {
-            self.rounds.refused.store(refused + round.failures, Ordering::Relaxed);
+        let passed_over = refused + round.failures;
+        if is_end {
+            // A model that is away refuses nothing.
+            let is_there = passed_over > 0 && embedder.embed(&[PROBE_TEXT]).is_ok();
+            rounds.unreadable.store(if is_there { passed_over } else { 0 }, Ordering::Relaxed);
+        } else {
+            rounds.refused.store(passed_over, Ordering::Relaxed);
         }
         match round.first_failure {
             Some(error) if round.embedded == 0 => Err(error),
@@ -135,21 +185,27 @@ impl Engine {
     }
 
     /// Embeds these together, and takes each away that is stored with all of its vectors. Says
-    /// whether it may go on: not if the lease was lost.
-    fn embed_group(&self, group: &mut Vec<Text>) -> Result<bool> {
+    /// whether it may go on: not if the lease was lost, or if the vectors that are stored have to go first.
+    fn embed_group(&self, embedder: &dyn Embedder, rounds: &ModelRounds, group: &mut Vec<Text>) -> Result<bool> {
         while !group.is_empty() {
             // A failure to renew it is no reason to throw away what is done.
-            if let Ok(false) = self.hold(&self.rounds.embedding) {
+            if let Ok(false) = self.hold(&rounds.embedding) {
                 return Ok(false);
             }
             let step = group.iter().flat_map(|text| {
                 let passages = text.passages.iter().filter(|passage| passage.vector.is_none());
                 passages.map(|passage| (text.memory.title.as_deref(), text.memory.content.as_str(), passage))
             });
-            let vectors = self.passage_vectors(step.take(EMBED_STEP))?;
+            let texts = texts_of(step.take(EMBED_STEP));
+            let vectors = vectors_by(embedder, &texts.iter().map(AsRef::as_ref).collect::<Vec<_>>())?;
+            if let Some(vector) = vectors.first()
+                && self.is_outdated(&vector.model, vector.values.len())?
+            {
+                return Ok(false);
+            }
             let passages = group.iter_mut().flat_map(|text| &mut text.passages);
             for (passage, vector) in passages.filter(|passage| passage.vector.is_none()).zip(vectors) {
-                passage.vector = Some(self.quantised(&vector.values));
+                passage.vector = Some(quantised(&vector));
             }
             let complete = group.iter().take_while(|text| text.is_complete()).count();
             for of_space in group[..complete].chunk_by(|left, right| left.memory.space == right.memory.space) {

@@ -1,6 +1,8 @@
 //! Doing once what is asked for several times under one key.
 
-use loci_core::{Batch, Caller, Change, ContentHash, Error, ErrorCode, KeyedAnswer, Result};
+use loci_core::{
+    Batch, Caller, Change, CollectionFilter, ContentHash, Error, ErrorCode, KeyedAnswer, MemoryId, Result,
+};
 use sha2::{Digest, Sha256};
 
 use crate::{Engine, check};
@@ -21,6 +23,8 @@ pub struct Keyed<'a> {
 pub struct Answer {
     /// What is answered.
     pub text: String,
+    /// The memories whose texts are in it, each once.
+    pub memories: Vec<MemoryId>,
     /// Whether it is the answer to the next such call, too: not while it lacks what there may be by then.
     pub is_kept: bool,
 }
@@ -29,43 +33,42 @@ impl Engine {
     /// Answers what was answered before to the same request under the key, or does the work and keeps its
     /// answer, if it is to be kept. Of several at once, one answer is kept, and all get that.
     ///
-    /// `holds` says whether the caller may still be told what was answered before: the answer may have been given
-    /// through a token with other rights, and what it says may have been deleted since. If not, the work is done
-    /// anew and its answer returned; what was kept stays.
+    /// What was answered before is gone with any of the memories whose texts it holds. Where this caller may not read
+    /// one of them, since it was answered through a token with other rights, the work is done anew and its answer
+    /// returned; what was kept stays.
     ///
     /// # Errors
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another request, or if
-    /// the caller's data was wiped meanwhile; those of `holds` and of the work, after which nothing is kept;
+    /// the caller's data was wiped meanwhile; those of the work, after which nothing is kept;
     /// `unavailable` if the store cannot be read or written.
-    pub fn once(
-        &self,
-        caller: &Caller,
-        keyed: Keyed<'_>,
-        holds: impl Fn(&str) -> Result<bool>,
-        work: impl FnOnce() -> Result<Answer>,
-    ) -> Result<String> {
+    pub fn once(&self, caller: &Caller, keyed: Keyed<'_>, work: impl FnOnce() -> Result<Answer>) -> Result<String> {
         let since = self.store.version()?;
         let owner = &caller.principal.subject;
         // Of the calls in this process one does the work.
         let _exclusive = self.key_locks.lock(&(&caller.space, owner, keyed.operation, keyed.key));
-        if let Some(answer) = self.kept(caller, &keyed)? {
-            return if holds(&answer)? { Ok(answer) } else { Ok(work()?.text) };
+        if let Some(before) = self.kept(caller, &keyed)? {
+            return if self.may_read_all(caller, &before.memories)? { Ok(before.answer) } else { Ok(work()?.text) };
         }
-        let Answer { text, is_kept } = work()?;
+        let Answer { text, memories, is_kept } = work()?;
         if !is_kept {
             return Ok(text);
         }
-        let mut changes = vec![self.keep(caller, &keyed, text.clone())];
+        let mut changes = vec![self.keep(caller, &keyed, text.clone(), memories)];
         changes.extend(owner.clone().map(|owner| Change::NotWiped { owner, origin: caller.origin.to_owned(), since }));
         match self.store.commit(Batch { space: caller.space.clone(), changes }) {
             Ok(()) => Ok(text),
             // Another process was faster, unless the data was wiped.
             Err(error) if error.code == ErrorCode::Conflict => {
                 let faster = self.kept(caller, &keyed)?.ok_or(error)?;
-                Ok(if holds(&faster)? { faster } else { text })
+                Ok(if self.may_read_all(caller, &faster.memories)? { faster.answer } else { text })
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether the caller may read all of these memories as searches would show them: none is gone or forgotten.
+    fn may_read_all(&self, caller: &Caller, ids: &[MemoryId]) -> Result<bool> {
+        Ok(self.store.places_of(&self.filter(caller, CollectionFilter::Any), ids)?.len() == ids.len())
     }
 
     /// What was answered before to the same request under the key.
@@ -73,7 +76,7 @@ impl Engine {
     /// # Errors
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another request;
     /// `unavailable` if the store cannot be read.
-    pub(crate) fn kept(&self, caller: &Caller, keyed: &Keyed<'_>) -> Result<Option<String>> {
+    pub(crate) fn kept(&self, caller: &Caller, keyed: &Keyed<'_>) -> Result<Option<KeyedAnswer>> {
         check::name("idempotency_key", keyed.key)?;
         let owner = caller.principal.subject.as_deref();
         let found = self.store.keyed_answer(&caller.space, owner, keyed.operation, keyed.key, self.now())?;
@@ -82,13 +85,13 @@ impl Engine {
                 let message = "`idempotency_key` was used for another request; take a key of its own for each";
                 Err(Error::new(ErrorCode::Conflict, message))
             }
-            found => Ok(found.map(|before| before.answer)),
+            found => Ok(found),
         }
     }
 
     /// Keeps an answer under the key for `keyed_answer_ttl_seconds` of the [`Policy`](crate::Policy), unless there
     /// is one already.
-    pub(crate) fn keep(&self, caller: &Caller, keyed: &Keyed<'_>, answer: String) -> Change {
+    pub(crate) fn keep(&self, caller: &Caller, keyed: &Keyed<'_>, answer: String, memories: Vec<MemoryId>) -> Change {
         let now = self.now();
         let seconds = i64::try_from(self.policy.keyed_answer_ttl_seconds).unwrap_or(i64::MAX);
         Change::KeepAnswer(Box::new(KeyedAnswer {
@@ -99,6 +102,7 @@ impl Engine {
             key: keyed.key.to_owned(),
             request: request_hash(keyed),
             answer,
+            memories,
             created_at: now,
             expires_at: now.plus_seconds(seconds),
         }))

@@ -151,6 +151,8 @@ pub(crate) struct Ranking {
     pub(crate) is_quoted: bool,
     /// Why the search was less than it should be.
     pub(crate) notices: Vec<String>,
+    /// The question's vector, if not all that passed can be compared with it.
+    lacking: Option<QueryVector>,
 }
 
 impl Ranking {
@@ -241,6 +243,19 @@ impl Engine {
         limit: usize,
         paging: Option<&Paging<'_>>,
     ) -> Result<Ranking> {
+        let ranking = self.rank_once(caller, request, limit, paging)?;
+        // While one model takes the place of another, the change may come between the question and the search.
+        let is_behind = ranking.lacking.as_ref().is_some_and(|question| self.another_serves(question));
+        if is_behind { self.rank_once(caller, request, limit, paging) } else { Ok(ranking) }
+    }
+
+    fn rank_once(
+        &self,
+        caller: &Caller,
+        request: &Recall<'_>,
+        limit: usize,
+        paging: Option<&Paging<'_>>,
+    ) -> Result<Ranking> {
         check::query("query", request.query)?;
         let mut filter = self.filter(caller, request.collections.clone());
         filter.tiers.clone_from(&request.tiers);
@@ -281,7 +296,8 @@ impl Engine {
                 (find(&[], wanted)?, None)
             }
         };
-        if vector.is_some() && candidates.passages_without_vector > 0 {
+        let lacking = vector.as_ref().filter(|_| candidates.passages_without_vector > 0);
+        if lacking.is_some() {
             notices.push(format!(
                 "{} of {} passages are not embedded yet and were searched by words alone",
                 candidates.passages_without_vector, candidates.passages
@@ -299,7 +315,8 @@ impl Engine {
             ranked.retain(|(_, _, candidate)| holders.contains(&candidate.id));
         }
         let ranked = in_order(ranked, paging);
-        Ok(Ranking { filter, ranked: ranked.into_iter(), unwritten, is_quoted: holders.is_some(), notices })
+        let lacking = lacking.cloned();
+        Ok(Ranking { filter, ranked: ranked.into_iter(), unwritten, is_quoted: holders.is_some(), notices, lacking })
     }
 
     /// At most that many of the next results, and fewer than there are left: another process may have removed or
@@ -432,8 +449,8 @@ impl Engine {
         if self.search_mode == SearchMode::Words {
             return Ok((None, None));
         }
-        match self.embedder.embed_query(query) {
-            Ok(values) => Ok((Some(QueryVector { model: self.embedder.model().clone(), values }), None)),
+        match self.question_by_serving(query) {
+            Ok(vector) => Ok((Some(vector), None)),
             Err(error) if self.search_mode == SearchMode::Vector => Err(error),
             Err(error) => {
                 tracing::warn!(%error, "searching by words alone");

@@ -2,6 +2,7 @@
 
 use loci_core::Result;
 
+use crate::notes::Extent;
 use crate::{Engine, Reconciled};
 
 impl Engine {
@@ -13,7 +14,15 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read or written. What was brought up until then stays.
     pub fn reconcile(&self) -> Result<Reconciled> {
-        self.reconcile_notes(false)
+        self.reconcile_notes(Extent::Everything)
+    }
+
+    /// The same, but files that nothing is known of stay so, unless one is a known note under another path.
+    ///
+    /// # Errors
+    /// As for [`reconcile`](Engine::reconcile).
+    pub fn reconcile_known(&self) -> Result<Reconciled> {
+        self.reconcile_notes(Extent::Known)
     }
 
     /// The same for a person who says that files which are not there are gone for good: nothing is taken for
@@ -22,6 +31,6 @@ impl Engine {
     /// # Errors
     /// As for [`reconcile`](Engine::reconcile).
     pub fn reconcile_accepting_missing(&self) -> Result<Reconciled> {
-        self.reconcile_notes(true)
+        self.reconcile_notes(Extent::AcceptingMissing)
     }
 }

@@ -13,6 +13,8 @@ use crate::{Engine, SearchMode, check};
 /// Passages that are embedded before the write is acknowledged. Longer content is found by its
 /// words at once and embedded in the background.
 pub(crate) const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 16;
+/// What the absence of a collection is called: no collection bears the name.
+pub(crate) const GLOBAL: &str = "global";
 /// The weight of a memory that another one replaces.
 const SUPERSEDED_WEIGHT: f64 = 0.1;
 
@@ -21,7 +23,7 @@ const SUPERSEDED_WEIGHT: f64 = 0.1;
 pub struct Remember {
     /// The text, stored byte for byte.
     pub content: String,
-    /// Project, conversation or wing; none is global.
+    /// Project, conversation or wing; none is global, and so is that of the name `global`.
     pub collection: Option<String>,
     /// Type, category or room; none is the kind.
     pub section: Option<String>,
@@ -230,7 +232,7 @@ impl Engine {
     /// Tells the background of a memory that waits for its embedding.
     pub(crate) fn embed_soon(&self, embedding: &Embedding) {
         if matches!(embedding, Embedding::Pending(_)) {
-            self.to_embed.ring();
+            self.embed_waiting();
         }
     }
 
@@ -268,7 +270,8 @@ impl Engine {
             let query = CandidateQuery { vector: Some(vector), ..CandidateQuery::of(filter, limit) };
             for hit in self.store.candidates(&query)?.hits {
                 let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
-                *cosine = cosine.max(hit.cosine.unwrap_or(f32::MIN));
+                // Rounding takes equal vectors a little beyond 1.
+                *cosine = cosine.max(hit.cosine.map_or(f32::MIN, |cosine| cosine.min(1.0)));
             }
         }
         let mut near: Vec<(f32, MemoryId)> = nearest.into_iter().map(|(id, cosine)| (cosine, id)).collect();
@@ -283,7 +286,7 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
     let memory = Memory::new(caller.space.clone(), id, request.content, request.kind, now);
     Memory {
         place: Place {
-            collection: request.collection,
+            collection: named_collection(request.collection),
             section: request.section.unwrap_or_else(|| memory.kind.clone()),
         },
         summary: request.summary,
@@ -307,6 +310,11 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
 pub(crate) fn not_wiped(memory: &Memory, since: u64) -> Option<Change> {
     let origin = memory.origin.clone();
     memory.owner.clone().map(|owner| Change::NotWiped { owner, origin, since })
+}
+
+/// The collection of that name.
+pub(crate) fn named_collection(name: Option<String>) -> Option<String> {
+    name.filter(|name| name != GLOBAL)
 }
 
 /// The tags in their order, each once.

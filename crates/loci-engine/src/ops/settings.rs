@@ -18,7 +18,17 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be written.
     pub fn put_setting(&self, caller: &Caller, name: &str, value: String) -> Result<()> {
-        let put = Change::PutSetting { owner: caller.principal.subject.clone(), name: name.to_owned(), value };
-        self.store.commit(Batch { space: caller.space.clone(), changes: vec![put] })
+        self.put_settings(caller, [(name, value)])
+    }
+
+    /// Stores the caller's values under those names: all of them or none. Durable when it returns.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    pub fn put_settings<'a>(&self, caller: &Caller, values: impl IntoIterator<Item = (&'a str, String)>) -> Result<()> {
+        let owner = &caller.principal.subject;
+        let put = |(name, value): (&str, _)| Change::PutSetting { owner: owner.clone(), name: name.to_owned(), value };
+        let changes = values.into_iter().map(put).collect();
+        self.store.commit(Batch { space: caller.space.clone(), changes })
     }
 }

@@ -1,6 +1,6 @@
 //! One memory by its id.
 
-use loci_core::{Caller, Memory, MemoryId, Result};
+use loci_core::{Caller, Forgotten, Memory, MemoryId, Result};
 
 use crate::Engine;
 
@@ -12,5 +12,13 @@ impl Engine {
     /// `unavailable` if the store cannot be read.
     pub fn show(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
         self.readable(caller, id)
+    }
+
+    /// The same, be it forgotten or not, if forgotten ones are shown.
+    ///
+    /// # Errors
+    /// As for [`show`](Engine::show).
+    pub fn show_among(&self, caller: &Caller, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+        self.readable_among(caller, id, forgotten)
     }
 }

@@ -1,6 +1,8 @@
 //! Counting memories.
 
-use loci_core::{Caller, CollectionFilter, Filter, Result, Tally, Tier};
+use std::collections::BTreeSet;
+
+use loci_core::{Caller, CollectionFilter, Filter, Memory, MemoryId, Result, Tally, Tier};
 
 use crate::{Engine, SearchMode};
 
@@ -35,6 +37,33 @@ impl Engine {
     pub(crate) fn places_filter(&self, caller: &Caller) -> Filter {
         let filter = self.filter(caller, CollectionFilter::Any);
         Filter { tiers: vec![Tier::LongTerm, Tier::Apart], ..filter }
+    }
+
+    /// Takes off the memories what they name (links, and what they replaced) where the caller may not read that, or it
+    /// is gone or forgotten.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn hide_references<'a>(
+        &self,
+        caller: &Caller,
+        memories: impl IntoIterator<Item = &'a mut Memory>,
+    ) -> Result<()> {
+        let mut memories: Vec<&mut Memory> = memories.into_iter().collect();
+        let named = memories
+            .iter()
+            .flat_map(|memory| memory.links.iter().map(|link| &link.target).chain(&memory.supersedes).cloned());
+        let named: Vec<MemoryId> = named.collect::<BTreeSet<_>>().into_iter().collect();
+        if named.is_empty() {
+            return Ok(());
+        }
+        let found = self.store.places_of(&self.places_filter(caller), &named)?;
+        let found: BTreeSet<MemoryId> = found.into_iter().map(|(id, _)| id).collect();
+        for memory in &mut memories {
+            memory.links.retain(|link| found.contains(&link.target));
+            memory.supersedes.take_if(|id| !found.contains(id));
+        }
+        Ok(())
     }
 
     /// The collections that hold a memory which the caller may read, in order.

@@ -3,7 +3,7 @@
 use loci_core::{Batch, Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Result, Visibility};
 
 use crate::notes::{Embedded, cannot_change, note_body};
-use crate::ops::converse::GLOBAL;
+use crate::ops::remember::GLOBAL;
 use crate::{Embedding, Engine, Refile, check};
 
 impl Engine {

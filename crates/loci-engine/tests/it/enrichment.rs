@@ -192,6 +192,19 @@ fn a_weight_that_a_person_set_stays() {
     assert_eq!(shop.get(&known.id), known);
 }
 
+/// Nobody needs it as much as what took its place, however important it would be.
+#[test]
+fn what_is_superseded_before_it_is_judged_stays_light() {
+    let shop = Shop::new();
+    let engine = shop.engine();
+    let known = shop.say(&[TEA]).pop().unwrap();
+    let successor = Remember { supersedes: Some(known.clone()), ..fact("I drink coffee now", Visibility::Common) };
+    engine.remember(&shop.ann, successor).unwrap();
+    enrich_all(&engine);
+    let judged = shop.get(&known);
+    assert_eq!((judged.weight, judged.enrichment), (0.1, Some(EnrichmentStatus::Completed)));
+}
+
 /// Whichever process comes to which of them first.
 #[test]
 fn the_order_of_judging_makes_no_difference() {
@@ -494,6 +507,10 @@ fn a_job_that_no_process_survives_is_parked() {
     assert_eq!(shop.engine().enrich(), Ok(true));
     assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Failed));
     assert_eq!(shop.jobs(), JobCounts { waiting: 0, failed: 1 });
+    // Until a person wants another try.
+    assert_eq!((shop.engine().retry_failed(), shop.engine().retry_failed()), (Ok(1), Ok(0)));
+    assert_eq!((shop.engine().enrich(), shop.jobs()), (Ok(true), done()));
+    assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Completed));
 }
 
 /// Panics over one text.

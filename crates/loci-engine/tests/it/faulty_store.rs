@@ -3,11 +3,11 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use loci_core::{
-    AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery, Candidates, CensusRow, Decision,
-    DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, Job,
-    JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Place, QueryVector, Result,
-    SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally, Timestamp, Touch, Tunnel,
-    TunnelStore, Vector, Wiped,
+    ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery,
+    Candidates, CensusRow, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder,
+    Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore,
+    Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally,
+    Timestamp, Touch, Tunnel, TunnelStore, Vector, Wiped,
 };
 use loci_testkit::NaiveStore;
 
@@ -58,6 +58,9 @@ impl Store for FaultyStore {
         vectors(space: &Space, id: &MemoryId, model: &ModelId) -> Vec<Vector>;
         without_vector(model: &ModelId, limit: usize) -> Vec<(Space, MemoryId)>;
         pending_embeddings(model: &ModelId) -> u64;
+        models() -> Vec<(ModelId, u64)>;
+        retire_model(model: &ModelId, limit: usize) -> usize;
+        has_other_dimensions(model: &ModelId, dimensions: usize) -> bool;
         soft_delete(filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize;
         thread_end(space: &Space, owner: &str, thread: &str) -> u64;
         accesses(space: &Space, ids: &[MemoryId]) -> Vec<u64>;
@@ -99,6 +102,12 @@ impl DecisionStore for FaultyStore {
     behind_the_hook! {
         put_decision(decision: &Decision, since: u64) -> bool;
         decision(space: &Space, owner: &str, key: &str, now: Timestamp) -> Option<Decision>;
+    }
+}
+
+impl ArchiveStore for FaultyStore {
+    behind_the_hook! {
+        archive(now: Timestamp, visit: &mut dyn FnMut(Archived) -> Result<()>) -> ();
     }
 }
 

@@ -48,6 +48,19 @@ fn what_is_private_is_its_owners_alone() {
     assert_eq!(imported, Imported { stored: 2, present: 2 });
 }
 
+#[test]
+fn global_is_no_collection() {
+    let engine = engine();
+    let of = |collection: &str, import: Import| {
+        let collection = Some(collection.to_owned());
+        Import { memory: Remember { collection, ..import.memory }, ..import }
+    };
+    let imports = [of("global", import("a", "the plan")), of("Global", import("b", "the plan"))];
+    engine.import(&Caller::local(), &imports, &mut Imported::default()).unwrap();
+    let collection = |id: &str| engine.show(&Caller::local(), &MemoryId::new(id)).unwrap().place.collection;
+    assert_eq!((collection("a"), collection("b")), (None, Some("Global".to_owned())));
+}
+
 /// The wipe of an owner's data is not undone by an import that was under way.
 #[test]
 fn a_wipe_between_is_not_undone() {

@@ -5,6 +5,7 @@
 
 mod answers;
 mod audit;
+mod bringing_back;
 mod bundles;
 mod conversations;
 mod enrichment;
@@ -13,6 +14,7 @@ mod faulty_store;
 mod filing;
 mod imports;
 mod maintenance;
+mod models;
 mod note_folder;
 mod noting;
 mod once;

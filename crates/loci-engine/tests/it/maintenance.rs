@@ -220,7 +220,7 @@ impl Embedder for SlowEmbedder {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let now = self.clock.advance(50);
-        let is_lost = self.store.lease("embed", "somebody else", now, now.plus_seconds(1));
+        let is_lost = self.store.lease(&format!("embed {}", self.model()), "somebody else", now, now.plus_seconds(1));
         self.lost.lock().unwrap().push(is_lost.unwrap());
         self.inner.embed(texts)
     }
@@ -301,7 +301,9 @@ impl Embedder for StepEmbedder {
         self.sizes.lock().unwrap().push(texts.len());
         if self.calls_left.fetch_sub(1, Ordering::SeqCst) == 1 {
             let now = self.clock.advance(1_000);
-            self.store.lease("embed", "somebody else", now, now.plus_seconds(1_000)).unwrap();
+            self.store
+                .lease(&format!("embed {}", self.model()), "somebody else", now, now.plus_seconds(1_000))
+                .unwrap();
         }
         self.inner.embed(texts)
     }

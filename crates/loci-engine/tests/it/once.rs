@@ -18,12 +18,7 @@ fn says(answer: &str) -> impl FnOnce() -> Result<Answer> + use<> {
 
 /// An answer that is to be kept.
 fn whole(text: &str) -> Answer {
-    Answer { text: text.to_owned(), is_kept: true }
-}
-
-/// Does it once, whatever was answered before.
-fn once(engine: &Engine, caller: &Caller, keyed: Keyed<'_>, work: impl FnOnce() -> Result<Answer>) -> Result<String> {
-    engine.once(caller, keyed, |_| Ok(true), work)
+    Answer { text: text.to_owned(), memories: Vec::new(), is_kept: true }
 }
 
 /// Work that nobody should do.
@@ -36,24 +31,24 @@ fn an_answer_serves_the_same_request_under_its_key_until_its_time_is_over() {
     let Bench { engine, clock, .. } = bench();
     let ann = caller("ann", &WRITER);
     let begun = clock.now();
-    assert_eq!(once(&engine, &ann, keyed("k", "one"), says("first")), Ok("first".to_owned()));
-    assert_eq!(once(&engine, &ann, keyed("k", "one"), never), Ok("first".to_owned()));
-    let error = once(&engine, &ann, keyed("k", "two"), never).unwrap_err();
+    assert_eq!(engine.once(&ann, keyed("k", "one"), says("first")), Ok("first".to_owned()));
+    assert_eq!(engine.once(&ann, keyed("k", "one"), never), Ok("first".to_owned()));
+    let error = engine.once(&ann, keyed("k", "two"), never).unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.starts_with("`idempotency_key`"));
 
     let ttl = i64::try_from(Policy::default().keyed_answer_ttl_seconds).unwrap();
     clock.set(Timestamp::from_microseconds(begun.plus_seconds(ttl).microseconds() - 1));
-    assert_eq!(once(&engine, &ann, keyed("k", "one"), never), Ok("first".to_owned()));
+    assert_eq!(engine.once(&ann, keyed("k", "one"), never), Ok("first".to_owned()));
     clock.set(begun.plus_seconds(ttl));
-    assert_eq!(once(&engine, &ann, keyed("k", "two"), says("second")), Ok("second".to_owned()));
+    assert_eq!(engine.once(&ann, keyed("k", "two"), says("second")), Ok("second".to_owned()));
 }
 
 #[test]
 fn keys_are_apart_by_caller_space_operation_and_name() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    assert_eq!(once(&engine, &ann, keyed("k", "r"), says("anns")), Ok("anns".to_owned()));
+    assert_eq!(engine.once(&ann, keyed("k", "r"), says("anns")), Ok("anns".to_owned()));
     let elsewhere = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..ann.clone() };
     let others = [
         (caller("bob", &WRITER), keyed("k", "r"), "bobs"),
@@ -63,12 +58,12 @@ fn keys_are_apart_by_caller_space_operation_and_name() {
         (ann.clone(), keyed("K", "r"), "another key"),
     ];
     for (caller, keyed, answer) in &others {
-        assert_eq!(once(&engine, caller, *keyed, says(answer)).as_deref(), Ok(*answer));
+        assert_eq!(engine.once(caller, *keyed, says(answer)).as_deref(), Ok(*answer));
     }
     for (caller, keyed, answer) in &others {
-        assert_eq!(once(&engine, caller, *keyed, never).as_deref(), Ok(*answer));
+        assert_eq!(engine.once(caller, *keyed, never).as_deref(), Ok(*answer));
     }
-    assert_eq!(once(&engine, &ann, keyed("k", "r"), never).as_deref(), Ok("anns"));
+    assert_eq!(engine.once(&ann, keyed("k", "r"), never).as_deref(), Ok("anns"));
 }
 
 /// What was asked for under a key was asked for, whichever token or transport it came through.
@@ -79,33 +74,56 @@ fn an_answer_is_for_all_tokens_of_its_owner() {
     let callers = [caller("ann", &[Scope::Admin]), caller("ann", &WRITER), claiming("one"), claiming("two")];
     for (place, first) in callers.iter().enumerate() {
         let key = place.to_string();
-        once(&engine, first, keyed(&key, "r"), says("answer")).unwrap();
+        engine.once(first, keyed(&key, "r"), says("answer")).unwrap();
         for other in &callers {
-            assert_eq!(once(&engine, other, keyed(&key, "r"), never).as_deref(), Ok("answer"));
-            assert_eq!(once(&engine, other, keyed(&key, "s"), never).unwrap_err().code, ErrorCode::Conflict);
+            assert_eq!(engine.once(other, keyed(&key, "r"), never).as_deref(), Ok("answer"));
+            assert_eq!(engine.once(other, keyed(&key, "s"), never).unwrap_err().code, ErrorCode::Conflict);
         }
     }
 }
 
-/// What an answer says may be gone for this caller: then the work is done for it alone.
+/// A memory, and an answer that holds its text.
+fn holding(engine: &Engine, owner: &Caller, visibility: Visibility) -> (MemoryId, Answer) {
+    let id = engine.remember(owner, fact("the bees swarm in May", visibility)).unwrap().memory.id;
+    (id.clone(), Answer { memories: vec![id], ..whole("the bees swarm in May") })
+}
+
+/// It may have been given through a token with other rights: then the work is done for this one alone.
 #[test]
-fn an_answer_that_no_longer_holds_is_not_given() {
+fn an_answer_with_what_this_token_may_not_read_is_not_given() {
     let Bench { engine, store, clock } = bench();
-    let ann = caller("ann", &WRITER);
-    let holds = |answer: &str| Ok(answer != "stale");
-    assert_eq!(engine.once(&ann, keyed("k", "r"), holds, says("stale")).as_deref(), Ok("stale"));
+    let (root, ann) = (caller("ann", &[Scope::Admin]), caller("ann", &WRITER));
+    let (_, bobs) = holding(&engine, &caller("bob", &WRITER), Visibility::Private);
+    let first = engine.once(&root, keyed("k", "r"), || Ok(bobs.clone()));
+    assert_eq!(first.as_deref(), Ok("the bees swarm in May"));
     for again in ["fresh", "fresher"] {
-        assert_eq!(engine.once(&ann, keyed("k", "r"), holds, says(again)).as_deref(), Ok(again));
+        assert_eq!(engine.once(&ann, keyed("k", "r"), says(again)).as_deref(), Ok(again));
     }
-    // To others it is what it was.
-    assert_eq!(once(&engine, &ann, keyed("k", "r"), never).as_deref(), Ok("stale"));
-    assert_eq!(engine.once(&ann, keyed("k", "s"), holds, never).unwrap_err().code, ErrorCode::Conflict);
-    let fails = |_: &str| Err(Error::unavailable("the disk is full"));
-    assert_eq!(engine.once(&ann, keyed("k", "r"), fails, never).unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(engine.once(&root, keyed("k", "r"), never), first, "to others it is what it was");
+    assert_eq!(engine.once(&ann, keyed("k", "s"), never).unwrap_err().code, ErrorCode::Conflict);
     // The answer of a process that was faster.
     let other = Engine::new(store, Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid);
-    let slower = || once(&other, &ann, keyed("l", "r"), says("stale")).map(|_| whole("slower"));
-    assert_eq!(engine.once(&ann, keyed("l", "r"), holds, slower).as_deref(), Ok("slower"));
+    let slower = || other.once(&root, keyed("l", "r"), || Ok(bobs)).map(|_| whole("slower"));
+    assert_eq!(engine.once(&ann, keyed("l", "r"), slower).as_deref(), Ok("slower"));
+}
+
+/// What it was made of may change, and not go: then it goes, too, be it while it is made.
+#[test]
+fn an_answer_ends_with_the_memories_in_it() {
+    let engine = engine();
+    let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+    let (id, answer) = holding(&engine, &bob, Visibility::Common);
+    assert_eq!(engine.once(&ann, keyed("k", "r"), || Ok(answer)).as_deref(), Ok("the bees swarm in May"));
+    engine.update(&bob, &id, "the wasps swarm in May", None).unwrap();
+    assert_eq!(engine.once(&ann, keyed("k", "r"), never).as_deref(), Ok("the bees swarm in May"));
+    engine.forget(&bob, &id).unwrap();
+    assert_eq!(engine.once(&ann, keyed("k", "s"), says("fresh")).as_deref(), Ok("fresh"));
+    assert_eq!(engine.once(&ann, keyed("k", "s"), never).as_deref(), Ok("fresh"));
+
+    let (id, answer) = holding(&engine, &bob, Visibility::Common);
+    let meanwhile = || engine.forget(&bob, &id).map(|()| answer);
+    assert_eq!(engine.once(&ann, keyed("l", "r"), meanwhile).as_deref(), Ok("the bees swarm in May"));
+    assert_eq!(engine.once(&ann, keyed("l", "r"), says("fresh")).as_deref(), Ok("fresh"));
 }
 
 #[test]
@@ -113,9 +131,9 @@ fn an_answer_that_lacks_something_is_not_kept() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let partly = || Ok(Answer { is_kept: false, ..whole("less") });
-    assert_eq!(once(&engine, &ann, keyed("k", "r"), partly).as_deref(), Ok("less"));
-    assert_eq!(once(&engine, &ann, keyed("k", "r"), says("all")).as_deref(), Ok("all"));
-    assert_eq!(once(&engine, &ann, keyed("k", "r"), never).as_deref(), Ok("all"));
+    assert_eq!(engine.once(&ann, keyed("k", "r"), partly).as_deref(), Ok("less"));
+    assert_eq!(engine.once(&ann, keyed("k", "r"), says("all")).as_deref(), Ok("all"));
+    assert_eq!(engine.once(&ann, keyed("k", "r"), never).as_deref(), Ok("all"));
 }
 
 #[test]
@@ -123,15 +141,15 @@ fn work_that_fails_leaves_nothing_and_keys_have_limits() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let fails = || Err(Error::unavailable("the disk is full"));
-    assert_eq!(once(&engine, &ann, keyed("k", "r"), fails).unwrap_err().code, ErrorCode::Unavailable);
-    assert_eq!(once(&engine, &ann, keyed("k", "another"), says("done")).as_deref(), Ok("done"));
+    assert_eq!(engine.once(&ann, keyed("k", "r"), fails).unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(engine.once(&ann, keyed("k", "another"), says("done")).as_deref(), Ok("done"));
     for key in ["", " ", "a\nb", &"k".repeat(257)] {
-        let error = once(&engine, &ann, keyed(key, "r"), never).unwrap_err();
+        let error = engine.once(&ann, keyed(key, "r"), never).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.starts_with("`idempotency_key`"), "{error}");
     }
     let longest = "é".repeat(256);
-    assert_eq!(once(&engine, &ann, keyed(&longest, "r"), says("done")).as_deref(), Ok("done"));
+    assert_eq!(engine.once(&ann, keyed(&longest, "r"), says("done")).as_deref(), Ok("done"));
 }
 
 #[test]
@@ -142,7 +160,7 @@ fn of_several_calls_at_once_one_does_the_work() {
     let done = AtomicUsize::new(0);
     let work = || Ok(whole(&format!("answer {}", done.fetch_add(1, Ordering::SeqCst))));
     let answers: Vec<String> = std::thread::scope(|scope| {
-        let call = || once(&engine, &ann, keyed("k", "r"), work).unwrap();
+        let call = || engine.once(&ann, keyed("k", "r"), work).unwrap();
         let calls: Vec<_> = (0..CALLS).map(|_| scope.spawn(call)).collect();
         calls.into_iter().map(|call| call.join().unwrap()).collect()
     });
@@ -156,29 +174,29 @@ fn of_two_processes_at_once_both_get_the_answer_of_the_faster_one() {
     let ann = caller("ann", &WRITER);
     let other = Engine::new(store, Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid);
     let slower = || {
-        once(&other, &ann, keyed("k", "r"), says("faster"))?;
-        once(&other, &ann, keyed("l", "another"), says("faster"))?;
+        other.once(&ann, keyed("k", "r"), says("faster"))?;
+        other.once(&ann, keyed("l", "another"), says("faster"))?;
         Ok(whole("slower"))
     };
-    assert_eq!(once(&engine, &ann, keyed("k", "r"), slower).as_deref(), Ok("faster"));
-    assert_eq!(once(&engine, &ann, keyed("k", "r"), never).as_deref(), Ok("faster"));
+    assert_eq!(engine.once(&ann, keyed("k", "r"), slower).as_deref(), Ok("faster"));
+    assert_eq!(engine.once(&ann, keyed("k", "r"), never).as_deref(), Ok("faster"));
     // The faster one asked for something else.
     let slower = || {
-        once(&other, &ann, keyed("m", "another"), says("faster"))?;
+        other.once(&ann, keyed("m", "another"), says("faster"))?;
         Ok(whole("slower"))
     };
-    assert_eq!(once(&engine, &ann, keyed("m", "r"), slower).unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(engine.once(&ann, keyed("m", "r"), slower).unwrap_err().code, ErrorCode::Conflict);
 }
 
 #[test]
 fn a_wipe_takes_answers_and_what_was_under_way() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    once(&engine, &ann, keyed("k", "r"), says("before")).unwrap();
+    engine.once(&ann, keyed("k", "r"), says("before")).unwrap();
     let wiped = || engine.wipe(&ann).map(|_| whole("meanwhile"));
-    assert_eq!(once(&engine, &ann, keyed("l", "r"), wiped).unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(engine.once(&ann, keyed("l", "r"), wiped).unwrap_err().code, ErrorCode::Conflict);
     for key in ["k", "l"] {
-        assert_eq!(once(&engine, &ann, keyed(key, "r"), says("after")).as_deref(), Ok("after"), "{key}");
+        assert_eq!(engine.once(&ann, keyed(key, "r"), says("after")).as_deref(), Ok("after"), "{key}");
     }
 }
 
@@ -190,6 +208,6 @@ fn the_work_may_change_memories() {
     let id = engine.remember(&ann, fact("counts to zero", Visibility::Private)).unwrap().memory.id;
     for number in 0..200 {
         let work = || engine.update(&ann, &id, &format!("counts to {number}"), None).map(|_| whole("done"));
-        assert_eq!(once(&engine, &ann, keyed(&number.to_string(), "r"), work).as_deref(), Ok("done"));
+        assert_eq!(engine.once(&ann, keyed(&number.to_string(), "r"), work).as_deref(), Ok("done"));
     }
 }

@@ -23,6 +23,7 @@ pub(crate) use metadata::metadata_routes;
 pub(crate) use scopes::{Need, insufficient_scope};
 
 use crate::body::drain;
+use crate::places::Place;
 use crate::proxy::RequestOrigin;
 
 /// How callers prove who they are.
@@ -111,6 +112,9 @@ pub(crate) async fn authenticate(
     let resource = Resource::of(request.extensions(), request.uri());
     match authentication.admit(request.headers(), resource).await {
         Ok((caller, credential)) => {
+            if let Some(place) = request.extensions().get::<Arc<Place>>() {
+                place.know();
+            }
             request.extensions_mut().insert(caller);
             if let Some(credential) = credential {
                 request.extensions_mut().insert(credential);

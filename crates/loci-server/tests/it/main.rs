@@ -5,10 +5,14 @@
 mod access;
 mod bad_input;
 mod batches;
+mod cancelled;
+mod connections;
 mod cors;
 mod eras;
+mod forgeries;
 mod held_replies;
 mod issuer;
+mod limits;
 mod metadata;
 mod proxies;
 mod rate;

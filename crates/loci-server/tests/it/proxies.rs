@@ -27,6 +27,10 @@ async fn url(server: &Server, headers: &[(&str, &str)]) -> Option<String> {
         assert_eq!(reply.json()["error"]["code"], "not_found");
         return None;
     }
+    if reply.status == 400 {
+        assert_eq!(reply.json()["error"]["code"], "invalid_argument");
+        return None;
+    }
     Some(reply.json()["resource"].as_str().unwrap().replace(&port, "PORT"))
 }
 

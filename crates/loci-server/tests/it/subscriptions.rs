@@ -1,5 +1,6 @@
 //! Changes that other processes make reach those who subscribed.
 
+use loci_core::limits::SUBSCRIPTIONS_MAX;
 use loci_server::Authentication;
 use serde_json::{Value, json};
 
@@ -113,5 +114,22 @@ async fn a_subscriber_of_the_older_kind_is_told_until_it_unsubscribes() {
         set_resource(&world, &other, "last");
         check_updated(&pipe.next().await, &other);
         assert!(pipe.close().await.is_empty());
+    }
+}
+
+/// Each request takes a megabyte of the budget for requests while it is read: without end they would use it up.
+#[tokio::test]
+async fn a_subscription_keeps_no_share_of_the_budget_for_requests() {
+    let world = World::new();
+    let mut pipe = Pipe::connect(&world, &DIALECT);
+    let wanted = json!({"notifications": {"resourceSubscriptions": ["test://about"], "more": vec![0; 30_000]}});
+    for id in 0..SUBSCRIPTIONS_MAX as u64 {
+        assert!(pipe.ask(&modern(id, "subscriptions/listen", wanted.clone())).await["params"].is_object());
+    }
+    let mut heavy = modern(1_000, "tools/list", json!({}));
+    heavy["params"]["_meta"]["more"] = json!(vec![0; 30_000]);
+    for id in 1_000..1_008 {
+        heavy["id"] = json!(id);
+        assert_eq!(pipe.ask(&heavy).await["id"], id);
     }
 }

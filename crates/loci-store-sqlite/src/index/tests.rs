@@ -112,7 +112,7 @@ impl World {
         self.index.insert(row, &stored(&memory, replaces));
         for _ in 0..self.random.below(4) {
             let terms = WORDS.iter().map(|word| (*word, self.random.below(3) as u32)).collect();
-            self.index.add_passage(row, StoredPassage { terms, vector: None });
+            self.index.add_passage(row, StoredPassage { terms, vectors: Vec::new() });
         }
     }
 

@@ -6,8 +6,8 @@ use loci_search::index::{Postings, Vectors};
 pub(crate) struct StoredPassage<'a> {
     /// Its terms with their counts.
     pub(crate) terms: Vec<(&'a str, u32)>,
-    /// Its vector, if it has one.
-    pub(crate) vector: Option<StoredVector<'a>>,
+    /// Its vectors, each of another model.
+    pub(crate) vectors: Vec<StoredVector<'a>>,
 }
 
 /// A vector as the database holds it.
@@ -44,9 +44,8 @@ impl Texts {
     /// Puts a passage into a free slot.
     pub(crate) fn insert(&mut self, slot: u32, passage: StoredPassage<'_>) {
         self.postings.insert(slot, passage.terms);
-        if let Some(vector) = passage.vector
-            && let Some(model) = self.models.iter_mut().find(|model| model.row == vector.model)
-        {
+        for vector in passage.vectors {
+            let Some(model) = self.models.iter_mut().find(|model| model.row == vector.model) else { continue };
             if model.vectors.is_empty() {
                 model.vectors = Vectors::new(vector.values.len());
             }

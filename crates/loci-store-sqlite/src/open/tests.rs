@@ -12,6 +12,7 @@ use loci_testkit::contract::{filter, memory, passage, put, reader, replace};
 
 use super::*;
 use crate::SqliteStore;
+use crate::backup::BACKUPS;
 
 /// A folder with a store of one memory, of this build's schema.
 fn folder_with_a_memory() -> tempfile::TempDir {
@@ -106,7 +107,7 @@ fn a_database_of_version_1_answers_as_before() {
     assert_eq!(store.version(), Ok(3));
     assert_eq!(store.tokens().unwrap().len(), 1);
     assert_eq!(store.without_vector(&vector.model, 10).unwrap(), [(bare.space.clone(), bare.id.clone())]);
-    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
 
     assert_eq!(store.soft_delete(&filter, Some(&full.id), moment(10), 1), Ok(1));
     assert_eq!(store.list(&filter, Page { offset: 0, limit: 10 }), Ok(vec![bare]));
@@ -234,7 +235,7 @@ fn databases_of_versions_2_and_3_know_where_each_memory_came_from() {
             database.connect().unwrap().execute(renewed, [reanalysis::VERSION]).unwrap();
         }
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-        assert_eq!(store.integrity_check(), Ok(Vec::new()));
+        assert_eq!(store.structure_check(), Ok(Vec::new()));
         the_backup(folder.path(), version as i64);
 
         assert_eq!(store.list(&filter(), Page { offset: 0, limit: 10 }), Ok(both().to_vec()));
@@ -266,7 +267,7 @@ fn databases_of_versions_2_and_3_know_where_each_memory_came_from() {
         assert!(holds(&database, "quokka"));
         assert_eq!(store.wipe(&filter().space, "ann", None, now).unwrap().memories, 4);
         assert!(!holds(&database, "quokka"), "nor is it left where the old table was");
-        assert_eq!(store.integrity_check(), Ok(Vec::new()));
+        assert_eq!(store.structure_check(), Ok(Vec::new()));
     }
 }
 
@@ -319,7 +320,7 @@ fn a_database_of_version_4_has_no_titles_and_nothing_forgotten() {
     database.connect().unwrap().execute(renewed, [reanalysis::VERSION]).unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     the_backup(folder.path(), 4);
-    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
     let mut discovery = discovery();
     discovery.citations[0].excerpt = Some("x".repeat(20_000));
     let message = Memory {
@@ -351,7 +352,7 @@ fn a_database_of_version_4_has_no_titles_and_nothing_forgotten() {
     assert_eq!((store.list(&hide, page), store.get(space, &gone.id)), (Ok(vec![titled]), Ok(Some(gone))));
     assert_eq!(store.census(space, "ann", hide.live_at), Ok(Vec::new()));
     assert_eq!(store.secret(), Ok(secret), "it never changes");
-    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 
 /// Memories as version 5 wrote them, each of a kind that says how it is to be counted.
@@ -388,7 +389,7 @@ fn a_database_of_version_5_is_counted_and_listed_as_if_it_had_always_been() {
     database.connect().unwrap().execute(renewed, [reanalysis::VERSION]).unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     the_backup(folder.path(), 5);
-    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
 
     let strict = Reader { shared: false, own_origin: Some("engram".to_owned()), ..reader(Some("ann")) };
     let rows = [
@@ -425,7 +426,7 @@ fn a_database_of_version_5_is_counted_and_listed_as_if_it_had_always_been() {
 
     assert_eq!(store.wipe(&filter().space, "ann", None, filter().live_at).unwrap().memories, 3);
     assert_eq!(store.tally(&filter()), store.recount(&filter()));
-    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 
 /// One of each kind.
@@ -462,7 +463,7 @@ fn an_upgrade_that_fails_leaves_the_database_as_it_was() {
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     let kept = memory("kept");
     assert_eq!(store.get(&kept.space, &kept.id), Ok(Some(kept)));
-    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
     // Whoever starts again and again does not fill the disk.
     assert_eq!(fs::read_dir(folder.path().join(BACKUPS)).unwrap().count(), 0);
 }
@@ -497,6 +498,7 @@ fn every_refusal_says_what_to_do() {
         OpenError::NotADatabase { database: path.clone() },
         OpenError::Full { path: path.clone() },
         OpenError::Busy { path: path.clone() },
+        OpenError::InUse { folder: path.clone() },
         OpenError::Upgrade { database: path.clone(), problem: "x".to_owned() },
         OpenError::Io { path, problem: "x".to_owned() },
     ];
@@ -603,7 +605,7 @@ fn vectors_stay_only_where_a_text_is_cut_as_before() {
         let mut stored = connection.prepare(stored).unwrap();
         let stored = stored.query_map([], |row| Ok(row.get::<_, i64>(0)? as usize..row.get::<_, i64>(1)? as usize));
         assert_eq!(stored.unwrap().map(Result::unwrap).collect::<Vec<_>>(), ranges);
-        assert_eq!(store.integrity_check(), Ok(Vec::new()));
+        assert_eq!(store.structure_check(), Ok(Vec::new()));
     }
 }
 
@@ -619,7 +621,7 @@ fn a_damaged_text_does_not_keep_the_others_from_being_analysed() {
     database.connect().unwrap().execute_batch(damage).unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     assert_eq!((find(&store, "word"), find(&store, "zebra")), (vec!["kept".to_owned()], vec!["zebra".to_owned()]));
-    assert!(!store.integrity_check().unwrap().is_empty());
+    assert!(!store.structure_check().unwrap().is_empty());
 }
 
 #[test]
@@ -637,13 +639,13 @@ fn a_damaged_passage_does_not_keep_the_others_from_being_analysed() {
         connection.pragma_update(None, "writable_schema", true).unwrap();
         assert_eq!(connection.execute(set, [old, new]).unwrap(), 1);
     };
-    strict(") STRICT", ")");
+    strict("\n) STRICT", "\n)");
     let damage = "UPDATE passage SET end_byte = 'x' WHERE row = 1 << 20; UPDATE analysis SET version = 1";
     database.connect().unwrap().execute_batch(damage).unwrap();
-    strict(")", ") STRICT");
+    strict("\n)", "\n) STRICT");
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     assert_eq!((find(&store, "word"), find(&store, "zebra")), (vec!["kept".to_owned()], vec!["zebra".to_owned()]));
-    assert!(!store.integrity_check().unwrap().is_empty());
+    assert!(!store.structure_check().unwrap().is_empty());
 }
 
 #[test]
@@ -700,29 +702,32 @@ fn vectors_of_what_is_embedded_otherwise_now_are_forgotten() {
             let waiting = store.without_vector(&model, 10).unwrap();
             assert_eq!(waiting.iter().any(|(_, waiting)| *waiting == written.id), !stays, "{id} of {version}");
             assert_eq!(find(&store, "zebra"), [id]);
-            assert_eq!(store.integrity_check(), Ok(Vec::new()));
+            assert_eq!(store.structure_check(), Ok(Vec::new()));
         }
     }
 }
 
 #[test]
-fn an_upgrade_that_is_cut_off_makes_one_backup() {
-    let cut = "CREATE TRIGGER cut BEFORE UPDATE ON passage BEGIN SELECT RAISE(ABORT, 'cut off'); END;";
-    let (folder, database) = folder_of_version(2, &format!("{V2_DATA}{cut}"));
+fn a_renewal_that_is_cut_off_makes_one_backup() {
+    let folder = folder_with_a_memory();
+    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
     let connection = database.connect().unwrap();
+    let cut = "UPDATE analysis SET version = 1;
+        CREATE TRIGGER cut BEFORE UPDATE ON analysis BEGIN SELECT RAISE(ABORT, 'cut off'); END;";
+    connection.execute_batch(cut).unwrap();
     let mut backups = Vec::new();
     for _ in 0..3 {
         let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
         assert!(refused.to_string().contains("cut off"), "{refused}");
-        assert_eq!(schema::identity(&connection), Ok((schema::APPLICATION_ID, schema::VERSION)));
-        backups.push(the_backup(folder.path(), 2));
+        assert_eq!(reanalysis::version(&connection), Ok(1));
+        backups.push(the_backup(folder.path(), schema::VERSION));
     }
     connection.execute("DROP TRIGGER cut", []).unwrap();
-    assert_eq!(find(&SqliteStore::open(folder.path(), Options::default()).unwrap(), "zebra"), ["two"]);
-    backups.push(the_backup(folder.path(), 2));
+    assert_eq!(find(&SqliteStore::open(folder.path(), Options::default()).unwrap(), "word"), Vec::<String>::new());
+    backups.push(the_backup(folder.path(), schema::VERSION));
     assert!(backups.iter().all(|backup| *backup == backups[0]));
     let untouched = Connection::open(&backups[0]).unwrap();
-    assert_eq!(schema::identity(&untouched), Ok((schema::APPLICATION_ID, 2)));
+    assert_eq!(reanalysis::version(&untouched), Ok(1));
 }
 
 #[test]
@@ -734,4 +739,24 @@ fn texts_that_a_newer_version_analysed_are_left_alone() {
     assert!(matches!(refused, OpenError::NewerAnalysis { found: 99, .. }), "{refused}");
     assert!(refused.to_string().contains("update loci"), "{refused}");
     assert_eq!(reanalysis::version(&database.connect().unwrap()), Ok(99));
+}
+
+#[test]
+fn a_damaged_database_is_not_upgraded() {
+    let (folder, database) = folder_of_version(7, "");
+    let connection = database.connect().unwrap();
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'keyed_answer_by_expiry'";
+    let root: u32 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    drop(connection);
+    let mut file = fs::OpenOptions::new().read(true).write(true).open(&database.path).unwrap();
+    io::Seek::seek(&mut file, io::SeekFrom::Start(u64::from(root - 1) * 4_096)).unwrap();
+    file.write_all(&[0; 4_096]).unwrap();
+    let before = fs::read(&database.path).unwrap();
+    let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
+    assert!(
+        matches!(&refused, OpenError::Damaged { problem, .. } if problem.contains("keyed_answer_by_expiry")),
+        "{refused}"
+    );
+    assert!(fs::read(&database.path).unwrap() == before);
+    assert!(!folder.path().join(BACKUPS).exists(), "nobody needs a copy of it");
 }

@@ -30,7 +30,7 @@ fn what_a_killed_process_acknowledged_is_there() {
             assert!(there.contains(id), "round {round}: {id} was acknowledged and is lost");
         }
         assert_eq!(search(&store, &filter(), "word"), there, "records and passages are written together");
-        assert_eq!(store.integrity_check(), Ok(Vec::new()));
+        assert_eq!(store.structure_check(), Ok(Vec::new()));
     }
 }
 

@@ -86,7 +86,7 @@ fn a_full_disk_loses_nothing_and_recovers() {
         for written in acknowledged {
             assert_eq!(store.get(&written.space, &written.id), Ok(Some(written.clone())));
         }
-        assert_eq!(store.integrity_check(), Ok(Vec::new()));
+        assert_eq!(store.structure_check(), Ok(Vec::new()));
     };
     check(&store, &acknowledged);
     fs::remove_file(&ballast).unwrap();

@@ -200,7 +200,7 @@ fn a_large_memory_goes_in_parts_that_leave_a_sound_database() {
         for store in [&kept, &loaded] {
             assert_eq!(search(store, &alive, "word"), [memory("small").id]);
         }
-        assert_eq!(loaded.integrity_check(), Ok(Vec::new()));
+        assert_eq!(loaded.structure_check(), Ok(Vec::new()));
         let size = loaded.size().unwrap();
         assert!(left - size.passages <= 100, "a part is small: {left} {size:?}");
         left = size.passages;

@@ -51,7 +51,7 @@ fn check_that_each_was_done_once(store: &SqliteStore) {
     for memory in done {
         assert_eq!((memory.revision, memory.enrichment), (2, Some(EnrichmentStatus::Completed)), "{}", memory.id);
     }
-    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn a_new_folder_may_be_opened_by_many_at_once() {
     let store = open(&folder);
     assert_eq!(all(&store).len(), 6 * MEMORIES);
     assert_eq!(search(&store, &filter(), "word").len(), 6 * MEMORIES);
-    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 
 const CHILD: &str = "processes::child_that_writes_some";

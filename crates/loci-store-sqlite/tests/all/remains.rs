@@ -78,6 +78,7 @@ fn a_wipe_leaves_no_text_in_the_files() {
         key: "the coati".to_owned(),
         request: ContentHash([7; 32]),
         answer: "the numbat answers".to_owned(),
+        memories: Vec::new(),
         created_at: NOW,
         expires_at: NOW.plus_seconds(9),
     };
@@ -158,6 +159,7 @@ fn an_owner_is_not_named_by_answers_that_are_gone() {
         key: key.to_owned(),
         request: ContentHash([7; 32]),
         answer: "answer".to_owned(),
+        memories: Vec::new(),
         created_at: NOW,
         expires_at: NOW.plus_seconds(9),
     };

@@ -6,11 +6,19 @@ use loci_core::{
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::contract::{filter, memory, passage, put};
 use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
 
 use crate::{all, open};
 
+/// A connection of a newer loci, whose checksums are others.
+fn of_newer(folder: &std::path::Path) -> Connection {
+    let database = Connection::open(folder.join("loci.db")).unwrap();
+    database.create_scalar_function("loci_checksum", -1, FunctionFlags::SQLITE_DETERMINISTIC, |_| Ok(0)).unwrap();
+    database
+}
+
 #[test]
-fn nothing_is_written_into_a_database_of_another_version() {
+fn a_database_of_another_version_is_not_written_and_one_of_a_newer_version_not_read() {
     let rows = [
         ("UPDATE analysis SET version = 99", "a newer loci"),
         ("PRAGMA user_version = 99", "a newer loci"),
@@ -25,14 +33,23 @@ fn nothing_is_written_into_a_database_of_another_version() {
         let (before, after) = (memory("before"), memory("later"));
         store.commit(put(&before, vec![passage("word")])).unwrap();
         let version = store.version().unwrap();
-        let database = Connection::open(folder.path().join("loci.db")).unwrap();
+        let found = |store: &SqliteStore| store.candidates(&CandidateQuery::of(&filter(), 9)).map(drop);
+        found(&store).unwrap();
+        let database = of_newer(folder.path());
         database.execute_batch(upgrade).unwrap();
         for _ in 0..2 {
             let refused = store.commit(put(&after, vec![passage("word")])).unwrap_err();
             assert_eq!(refused.code, ErrorCode::Unavailable, "{upgrade}");
             assert!(refused.message.contains(expected), "{upgrade}: {refused}");
         }
-        assert_eq!((all(&store), store.version()), (vec![before.id], Ok(version)), "{upgrade}");
+        if expected == "is damaged" {
+            assert_eq!((all(&store), store.version()), (vec![before.id], Ok(version)), "{upgrade}");
+        } else {
+            for refused in [store.version().map(drop), found(&store), store.size().map(drop), found(&store)] {
+                let refused = refused.unwrap_err();
+                assert!(refused.message.contains(expected), "{upgrade}: {refused}");
+            }
+        }
         // The newer loci is not kept from writing.
         database.execute_batch("BEGIN IMMEDIATE; COMMIT").unwrap();
     }
@@ -90,7 +107,7 @@ fn what_a_newer_version_wrote_is_not_called_damaged() {
     for (upgrade, expected) in rows {
         let folder = tempfile::tempdir().unwrap();
         let store = with_two_tiers(folder.path());
-        let database = Connection::open(folder.path().join("loci.db")).unwrap();
+        let database = of_newer(folder.path());
         database.execute_batch(&format!("{UNKNOWN}{upgrade}")).unwrap();
         // Twice, since a failure may have left something behind, such as half an index.
         for (name, read) in READINGS.iter().chain(&READINGS) {

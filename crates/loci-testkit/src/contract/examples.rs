@@ -151,6 +151,7 @@ pub(super) fn keyed_answer(owner: Option<&str>, key: &str) -> KeyedAnswer {
         key: key.to_owned(),
         request: ContentHash([1; 32]),
         answer: format!("the answer to {key}"),
+        memories: Vec::new(),
         created_at: NOW,
         expires_at: NOW.plus_seconds(3_600),
     }

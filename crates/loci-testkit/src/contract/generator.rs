@@ -184,7 +184,7 @@ impl Generator {
         }
     }
 
-    /// An answer under one of a few keys, which may have expired when it is kept.
+    /// An answer under one of a few keys, which may have expired, or hold what is gone, when it is kept.
     pub(super) fn keyed_answer(&mut self, space: &Space) -> KeyedAnswer {
         let random = &mut self.random;
         KeyedAnswer {
@@ -193,6 +193,7 @@ impl Generator {
             operation: random.pick(&["append", "recall"]).to_owned(),
             request: ContentHash([random.bits() as u8; 32]),
             answer: odd_text(random),
+            memories: (0..random.below(3)).map(|_| id_of(random)).collect(),
             created_at: moment_of(random),
             expires_at: moment_of(random),
             ..keyed_answer(random.pick(&OWNERS), random.pick(&["key", "KEY"]))

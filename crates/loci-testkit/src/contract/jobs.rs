@@ -87,7 +87,12 @@ pub(super) fn a_memory_has_at_most_one_job(make: MakeStore<'_>) {
     let mut again = settle(&leased[0], JobOutcome::Done);
     again.changes.extend(enqueue("a", at(1)).changes);
     commit(&*store, again);
-    assert_eq!(lease(&*store, 1, 10, "second"), [job("a", 1, "second")], "a new job is counted anew");
+    let second = lease(&*store, 1, 10, "second").remove(0);
+    assert_eq!(second, job("a", 1, "second"), "a new job is counted anew");
+    commit(&*store, settle(&second, JobOutcome::Failed { problem: "no".to_owned() }));
+    assert_eq!(counts(&*store), (0, 1));
+    commit(&*store, enqueue("a", at(2)));
+    assert_eq!((counts(&*store), lease(&*store, 2, 10, "third")), ((1, 0), vec![job("a", 1, "third")]), "a parked one");
 }
 
 pub(super) fn a_job_is_settled_under_its_lease_alone(make: MakeStore<'_>) {
@@ -174,7 +179,10 @@ pub(super) fn a_failed_job_is_parked(make: MakeStore<'_>) {
     assert_eq!(lease(&*store, 99, 100, "third"), [job("waiting", 3, "third")]);
     let again = settle(&job("a", 2, "second"), JobOutcome::Done);
     assert_eq!(refused(&*store, again).code, ErrorCode::Conflict);
-    assert_eq!(refused(&*store, enqueue("a", NOW)).code, ErrorCode::Conflict);
+    assert_eq!(refused(&*store, enqueue("waiting", NOW)).code, ErrorCode::Conflict);
+    commit(&*store, enqueue("a", at(100)));
+    assert_eq!(counts(&*store), (2, 2), "a parked job is forgotten for a new one");
+    assert_eq!(store.failed_jobs(10), Ok(vec![parked("b", 2), parked("c", 2)]));
     commit(&*store, delete(&memory("a")));
     assert_eq!(counts(&*store), (1, 2));
 }

@@ -3,10 +3,13 @@
 use std::thread;
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX, REPLY_CONTENT_BYTES_MAX};
-use loci_core::{Batch, Change, ContentHash, ErrorCode, KeyedAnswer, Store, Timestamp, Wiped};
+use loci_core::{
+    Batch, Change, ContentHash, ErrorCode, KeyedAnswer, Memory, MemoryId, Store, Timestamp, Visibility, Wiped,
+};
 
 use super::examples::{
-    NOW, ODD_TEXTS, change, keep_answer, keyed_answer, memory, not_wiped, passage, put, space, sweep_of_expired,
+    NOW, ODD_TEXTS, change, delete, filter, forgotten, keep_answer, keyed_answer, memory, not_wiped, passage, private,
+    put, replace, space, sweep_of_expired,
 };
 use super::sweeping::sweep_all;
 use super::writing::{commit, found, refused};
@@ -323,6 +326,108 @@ pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
     assert_eq!(refused(&*store, late).code, ErrorCode::Conflict);
     assert_eq!(left(), [false; 3], "no answer comes back with a write that was under way");
     keep(&*store, &anns[0]);
+}
+
+/// Puts a memory of the first revision in the place of what it was.
+fn put_anew(store: &dyn StoreAndTokens, memory: Memory) {
+    let revision = memory.revision + 1;
+    commit(store, replace(&Memory { revision, ..memory }, Some(vec![passage("word")])));
+}
+
+pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
+    type Change = fn(&dyn StoreAndTokens, Memory);
+    let of_ann = |visibility| Memory { visibility, ..private("ann", memory("a")) };
+    let [own, shared, common] = [Visibility::Private, Visibility::Shared, Visibility::Common].map(of_ann);
+    let nobodys = Memory { owner: None, ..common.clone() };
+    let hide: Change = |store, _| assert_eq!(store.soft_delete(&filter(), Some(&MemoryId::new("a")), NOW, 9), Ok(1));
+    let remove: Change = |store, memory| commit(store, delete(&memory));
+    let forget: Change = |store, memory| put_anew(store, forgotten(memory));
+    let wipe: Change = |store, memory| {
+        assert!(store.wipe(&memory.space, "ann", Some(&memory.origin), NOW).is_ok());
+    };
+    let expire: Change = |store, memory| {
+        let expires_at = Some(NOW.plus_seconds(1));
+        put_anew(store, Memory { expires_at, ..memory });
+        assert!(sweep_all(store, &sweep_of_expired(NOW.plus_seconds(1))) > 0);
+    };
+    let to_ann: Change = |store, memory| put_anew(store, private("ann", memory));
+    let to_bob: Change = |store, memory| put_anew(store, private("bob", memory));
+    let share: Change = |store, memory| put_anew(store, Memory { visibility: Visibility::Shared, ..memory });
+    let give_up: Change = |store, memory| put_anew(store, Memory { owner: None, ..memory });
+    let rewrite: Change = |store, memory| {
+        let (content, expires_at) = ("new".to_owned(), Some(NOW.plus_seconds(9)));
+        put_anew(store, Memory { content, expires_at, ..memory });
+    };
+    // The memory, what becomes of it, and whether the answers of ann, bob and nobody that hold its text go.
+    let rows = [
+        ("hidden", &common, hide, [true; 3]),
+        ("removed", &common, remove, [true; 3]),
+        ("forgotten", &common, forget, [true; 3]),
+        ("expired", &common, expire, [true; 3]),
+        ("wiped", &own, wipe, [true; 3]),
+        ("wiped and left", &common, wipe, [false; 3]),
+        ("private", &common, to_ann, [false, true, true]),
+        ("shared", &common, share, [false, true, true]),
+        ("no longer shared", &shared, to_ann, [false, true, true]),
+        ("shared now", &own, share, [false; 3]),
+        ("owned", &nobodys, to_ann, [false, true, true]),
+        ("another's", &own, to_bob, [true, false, true]),
+        ("nobody's", &own, give_up, [false; 3]),
+        ("rewritten", &shared, rewrite, [false; 3]),
+    ];
+    for (what, held, change, expected) in rows {
+        let store = make();
+        let elsewhere = Memory { space: space("other"), ..held.clone() };
+        for written in [held, &memory("b"), &memory("c"), &elsewhere] {
+            commit(&*store, put(written, vec![passage("word")]));
+        }
+        let holding = |owner, key: &str, ids: &[&str]| KeyedAnswer {
+            memories: ids.iter().map(|id| MemoryId::new(*id)).collect(),
+            origin: "another".to_owned(),
+            ..keyed_answer(owner, key)
+        };
+        let owners = [Some("ann"), Some("bob"), None];
+        let held_by = owners.map(|owner| holding(owner, "held", &["b", "a"]));
+        let apart = [
+            holding(Some("carl"), "others", &["b", "c"]),
+            holding(Some("carl"), "none", &[]),
+            KeyedAnswer { space: space("other"), ..holding(Some("carl"), "held", &["a"]) },
+        ];
+        for answer in held_by.iter().chain(&apart) {
+            keep(&*store, answer);
+            assert!(has(&*store, answer), "{what}: {answer:?}");
+        }
+        // In the place of one that held it.
+        keep(&*store, &KeyedAnswer { expires_at: NOW, ..holding(Some("carl"), "replaced", &["a"]) });
+        let replaced = holding(Some("carl"), "replaced", &["c"]);
+        keep(&*store, &replaced);
+        change(&*store, held.clone());
+        assert_eq!(held_by.each_ref().map(|answer| !has(&*store, answer)), expected, "{what}");
+        assert!(apart.iter().chain([&replaced]).all(|answer| has(&*store, answer)), "{what}");
+    }
+}
+
+pub(super) fn an_answer_that_holds_what_is_gone_is_not_kept(make: MakeStore<'_>) {
+    let store = make();
+    let expired = Memory { expires_at: Some(NOW), ..memory("expired") };
+    for written in [&memory("there"), &memory("hidden"), &forgotten(memory("forgotten")), &expired] {
+        commit(&*store, put(written, vec![passage("word")]));
+    }
+    assert_eq!(store.soft_delete(&filter(), Some(&MemoryId::new("hidden")), NOW, 9), Ok(1));
+    let holding =
+        |id: &str| KeyedAnswer { memories: ["there", id].map(MemoryId::new).into(), ..keyed_answer(Some("ann"), id) };
+    for id in ["unknown", "hidden", "forgotten", "expired"] {
+        let mut batch = keep_answer(&holding(id));
+        batch.changes.extend(keep_answer(&keyed_answer(Some("ann"), "beside")).changes);
+        commit(&*store, batch);
+        assert!(!has(&*store, &holding(id)), "{id}");
+        assert!(has(&*store, &keyed_answer(Some("ann"), "beside")));
+        commit(&*store, keep_answer(&holding(id)));
+        assert_eq!(store.wipe(&holding(id).space, "ann", Some("vault"), NOW), Ok(Wiped::default()));
+    }
+    keep(&*store, &holding("there"));
+    assert!(has(&*store, &holding("there")));
+    assert_eq!(refused(&*store, keep_answer(&holding("there"))).code, ErrorCode::Conflict);
 }
 
 pub(super) fn one_of_concurrent_answers_is_kept(make: MakeStore<'_>) {

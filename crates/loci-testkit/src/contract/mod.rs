@@ -5,11 +5,13 @@
 //! promise.
 
 mod agreement;
+mod archives;
 mod audit;
 mod cache;
 mod context;
 mod conversations;
 mod decisions;
+mod embeddings;
 mod examples;
 mod facts;
 mod filing;
@@ -136,6 +138,13 @@ promises! {
         every_write_is_found_by_the_next_search,
         vectors_come_back_whole_or_not_at_all,
         memories_without_a_vector_are_named;
+    embeddings:
+        vectors_of_several_models_stand_beside_each_other,
+        new_passages_have_no_vectors_of_the_old,
+        a_model_is_retired_in_steps,
+        other_dimensions_of_a_model_are_seen,
+        retiring_the_newer_model_leaves_the_older,
+        what_is_removed_takes_the_vectors_of_all_models;
     terms:
         required_terms_are_in_the_memory,
         marks_are_named_and_score_nothing,
@@ -218,6 +227,8 @@ promises! {
         answers_that_are_gone_take_no_room,
         a_sweep_removes_keyed_answers_that_expired,
         a_wipe_removes_keyed_answers,
+        an_answer_goes_with_the_memories_in_it,
+        an_answer_that_holds_what_is_gone_is_not_kept,
         one_of_concurrent_answers_is_kept;
     notes:
         a_note_file_comes_back_as_it_was_put,
@@ -271,6 +282,15 @@ promises! {
         a_decision_is_replaced_under_its_key,
         an_expired_decision_counts_as_absent,
         a_decision_is_its_owners_alone;
+    archives:
+        what_was_put_is_archived_as_it_was_put,
+        an_archive_goes_space_by_space_and_kind_by_kind,
+        what_is_gone_is_in_no_archive,
+        an_archive_is_of_one_moment,
+        an_error_ends_an_archive,
+        what_is_brought_back_takes_the_place_of_nothing,
+        what_is_brought_back_takes_the_place_of_what_is_gone,
+        numbers_that_no_ranking_can_reckon_with_are_refused;
     audit:
         audit_entries_come_back_in_order,
         every_condition_of_an_audit_query_holds,

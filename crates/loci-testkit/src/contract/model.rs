@@ -9,6 +9,7 @@ use loci_core::{
 };
 
 use super::agreement::check_candidates;
+use super::archives::archive;
 use super::examples::{audit_entry, not_wiped};
 use super::generator::{Generator, MARKS, MODELS, ORIGINS, OWNER_NAMES, THREADS, WORDS};
 use super::sweeping::sweep_through;
@@ -77,6 +78,10 @@ impl Comparison<'_> {
             }
             18..26 => self.lease_jobs(),
             26..30 => self.check_for_wipes(),
+            30..32 => {
+                let model = ModelId::new(self.random.pick(&MODELS));
+                self.same(|store| store.retire_model(&model, 1_000));
+            }
             _ => {
                 let batch = if self.random.chance(20) { self.batch_beside_memories() } else { self.batch() };
                 let is_rebuildable = self.random.chance(30);
@@ -94,6 +99,8 @@ impl Comparison<'_> {
         let space = self.random.space();
         self.compare_graphs(&space);
         self.compare_settings_and_sources(&space);
+        let now = self.random.moment();
+        self.same(|store| archive(store, now));
     }
 
     /// Does the same with both stores, which must answer the same, and gives the answer.
@@ -149,6 +156,10 @@ impl Comparison<'_> {
         self.same(|store| store.accesses(&filter.space, &ids));
         let model = ModelId::new(self.random.pick(&MODELS));
         self.same(|store| Ok(store.without_vector(&model, 1_000)?.into_iter().collect::<BTreeSet<_>>()));
+        self.same(|store| Ok((store.models()?, store.pending_embeddings(&model)?)));
+        for id in &ids {
+            self.same(|store| store.vectors(&filter.space, id, &model));
+        }
         let (owner, thread) = (self.random.pick(&OWNER_NAMES), self.random.pick(&THREADS));
         self.same(|store| store.census(&filter.space, owner, filter.live_at));
         self.same(|store| store.thread_end(&filter.space, owner, thread));

@@ -20,6 +20,11 @@ impl Folder {
         if fs::symlink_metadata(&path)?.is_dir() { Ok(Folder(path)) } else { Err(ErrorKind::NotADirectory.into()) }
     }
 
+    /// Makes a folder in it.
+    pub fn make_folder(&self, name: &str) -> io::Result<()> {
+        fs::create_dir(self.0.join(name))
+    }
+
     pub fn metadata(&self) -> io::Result<Metadata> {
         fs::metadata(&self.0)
     }

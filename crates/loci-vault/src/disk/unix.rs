@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
-use rustix::fs::{fchmod, fchown, linkat, openat, renameat, statat, unlinkat};
+use rustix::fs::{fchmod, fchown, linkat, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
@@ -31,6 +31,12 @@ impl Folder {
             Err(Errno::LOOP) => Err(ErrorKind::NotADirectory.into()),
             opened => Ok(Folder(opened?.into())),
         }
+    }
+
+    /// Makes a folder in it, durable.
+    pub fn make_folder(&self, name: &str) -> io::Result<()> {
+        mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?;
+        self.flush()
     }
 
     pub fn metadata(&self) -> io::Result<Metadata> {

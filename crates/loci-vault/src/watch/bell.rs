@@ -21,6 +21,7 @@ pub struct Bell {
 struct State {
     burst: Option<Burst>,
     is_stopped: bool,
+    gives_up: bool,
 }
 
 /// Changes that were not told of yet.
@@ -36,6 +37,8 @@ struct Burst {
 pub enum Wake {
     /// There will be no more.
     Stop,
+    /// Another process is to watch.
+    GiveUp,
     /// A burst of changes is over; of its kinds, the greatest.
     Rung(Change),
     /// It is the time that was waited for.
@@ -56,7 +59,13 @@ impl Bell {
         self.changed.notify_all();
     }
 
-    /// Waits until the end of a burst of changes, a time, or the stop.
+    /// Ends the next wait, or the one that goes on.
+    pub fn give_up(&self) {
+        self.lock().gives_up = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the end of a burst of changes, a time, or a wish of this process.
     pub fn wait(&self, until: Instant) -> Wake {
         let mut state = self.lock();
         loop {
@@ -87,6 +96,9 @@ impl State {
     fn wake(&mut self, now: Instant, until: Instant) -> Result<Wake, Instant> {
         if self.is_stopped {
             return Ok(Wake::Stop);
+        }
+        if std::mem::take(&mut self.gives_up) {
+            return Ok(Wake::GiveUp);
         }
         if until <= now {
             return Ok(Wake::Time);

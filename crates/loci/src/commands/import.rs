@@ -1,24 +1,27 @@
-//! `loci import`: stores many memories.
+//! `loci import`: stores many memories, or brings an export back.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, Cursor, IsTerminal, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use loci_core::{Caller, Delivery, Error, MemoryId, Timestamp, Visibility};
-use loci_engine::{Engine, Import, Imported, Remember, SearchMode};
+use loci_engine::{Engine, Import, Imported, Reconciled, Remember, SearchMode};
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::archive::{Bringing, HEAD_BYTES, Lines, MarkdownFiles, Part, begins_archive};
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::progress::Progress;
 use crate::settings::Settings;
+use crate::signal::before_end;
 use crate::wiring::Parts;
 
 /// Memories that are stored in one transaction, at most.
 const BATCH_MEMORIES: usize = 1_000;
-/// Bytes of content with which a transaction is full, too.
+/// Bytes of what was read with which a transaction is full, too.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// A memory in the file. What a list shows beside it is read over.
@@ -85,9 +88,29 @@ fn moment(argument: &str, text: Option<String>) -> Result<Option<Timestamp>, Err
 }
 
 pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Result<(), Failure> {
+    let file = &arguments.file;
+    let usage = |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
+    let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
+    if file.is_dir() {
+        let mut entries = MarkdownFiles::open(file).map_err(unreadable)?.map_err(usage)?;
+        return bring_back(settings, arguments, output, || entries.read().map_err(unreadable));
+    }
+    let mut input: Box<dyn BufRead> = if file == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(file).map_err(unreadable)?))
+    };
+    let mut head = Vec::new();
+    (&mut input).take(HEAD_BYTES).read_until(b'\n', &mut head).map_err(unreadable)?;
+    let is_archive = begins_archive(&head);
+    let input = Cursor::new(head).chain(input);
+    if is_archive {
+        let mut lines = Lines::open(input).map_err(unreadable)?.map_err(usage)?;
+        return bring_back(settings, arguments, output, || lines.read().map_err(unreadable));
+    }
     let parts = Parts::open(settings)?;
     let mut importer = Importer { engine: &parts.engine, waiting: Batch::default(), imported: Imported::default() };
-    importer.read(&arguments.file)?;
+    importer.read(file, input)?;
     importer.store()?;
     let Imported { stored, present } = importer.imported;
     show_progress(&format!("stored {stored}"), true);
@@ -97,6 +120,45 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
     Ok(output.either(&value, text)?)
 }
 
+/// Brings an export back, entry by entry.
+fn bring_back(
+    settings: &Settings,
+    arguments: &cli::Import,
+    output: Output,
+    mut next: impl FnMut() -> Result<Option<Part>, Failure>,
+) -> Result<(), Failure> {
+    let parts = Parts::open(settings)?;
+    // A note that was renamed or deleted is so before anything of it comes back. What nothing is known of yet is what
+    // the export says.
+    let away = reconciled(parts.engine.reconcile_known()).away;
+    let notes = parts.vault.notes();
+    let mut bringing = Bringing::new(&parts.engine, &notes, away, !arguments.no_wait);
+    while let Some(part) = next()? {
+        let before = bringing.stored();
+        bringing.take(part)?;
+        if bringing.stored() > before {
+            show_progress(&format!("stored {}", bringing.stored()), false);
+        }
+    }
+    bringing.store()?;
+    show_progress(&format!("stored {}", bringing.stored()), true);
+    // Whatever is different in the folder by now is found, as by everybody who looks.
+    reconciled(parts.engine.reconcile());
+    let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
+    let mut value = bringing.value();
+    value["pending_embeddings"] = json!(pending);
+    output.either(&value, format_args!("{}, waiting for the model {pending}\n", bringing.text()))?;
+    bringing.verdict()
+}
+
+/// What came of a look at the notes, as far as it got.
+fn reconciled(outcome: Result<Reconciled, Error>) -> Reconciled {
+    outcome.unwrap_or_else(|error| {
+        note(format_args!("note: the notes may be out of date: {error}"));
+        Reconciled::default()
+    })
+}
+
 /// Has the model read what waits for it, if `waits`; how many memories wait after that.
 ///
 /// # Errors
@@ -104,6 +166,9 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
 pub fn embed_pending(parts: &Parts, settings: &Settings, waits: bool) -> Result<u64, Failure> {
     let pending = parts.engine.pending_embeddings()?;
     if pending > 0 && waits && settings.search != SearchMode::Words {
+        // Other processes need not wait for a lease of this one to run out.
+        let engine = Arc::clone(&parts.engine);
+        before_end(move || engine.hand_back());
         embed(&parts.engine, pending);
     }
     Ok(parts.engine.pending_embeddings()?)
@@ -119,8 +184,8 @@ struct Batch {
 }
 
 impl Batch {
-    fn push(&mut self, place: String, import: Import) {
-        self.bytes += import.memory.content.len();
+    fn push(&mut self, place: String, bytes: usize, import: Import) {
+        self.bytes += bytes;
         self.imports.push(import);
         self.places.push(place);
     }
@@ -137,39 +202,37 @@ struct Importer<'a> {
 }
 
 impl Importer<'_> {
-    fn read(&mut self, file: &Path) -> Result<(), Failure> {
+    fn read(&mut self, file: &Path, mut input: impl BufRead) -> Result<(), Failure> {
         let usage = |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
         let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
-        let mut input: Box<dyn BufRead> = if file == Path::new("-") {
-            Box::new(io::stdin().lock())
-        } else {
-            Box::new(BufReader::new(File::open(file).map_err(unreadable)?))
-        };
         let (first, lines_before) = first_character(&mut input).map_err(unreadable)?;
         if first == Some(b'[') {
             let lines: Vec<serde_json::Value> = serde_json::from_reader(input)
                 .map_err(|error| usage(format!("is no list in JSON: {error}; nothing is stored")))?;
             for (number, line) in (1..).zip(lines) {
-                self.add(format!("element {number}"), serde_json::from_value(line).map_err(no_memory))?;
+                let bytes = line.to_string().len();
+                self.add(format!("element {number}"), bytes, serde_json::from_value(line).map_err(no_memory))?;
             }
             return Ok(());
         }
-        for (number, line) in (lines_before + 1..).zip(input.lines()) {
-            let line = line.map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidData => "is no UTF-8 text".to_owned(),
-                _ => format!("cannot be read: {error}"),
-            });
-            if line.as_ref().is_ok_and(|line| line.trim().is_empty()) {
-                continue;
-            }
-            self.add(format!("line {number}"), line.and_then(|line| serde_json::from_str(&line).map_err(no_memory)))?;
+        let mut lines = Lines::after(input, lines_before as u64);
+        loop {
+            let line = match lines.line() {
+                Ok(None) => return Ok(()),
+                Ok(Some(Ok(line))) if line.trim_ascii().is_empty() => continue,
+                Ok(Some(line)) => line,
+                Err(error) => Err(format!("cannot be read: {error}")),
+            };
+            let bytes = line.as_ref().map_or(0, Vec::len);
+            let text = line.and_then(|line| String::from_utf8(line).map_err(|_| "is no UTF-8 text".to_owned()));
+            let memory = text.and_then(|text| serde_json::from_str(&text).map_err(no_memory));
+            self.add(format!("line {}", lines.number()), bytes, memory)?;
         }
-        Ok(())
     }
 
-    fn add(&mut self, place: String, line: Result<Line, String>) -> Result<(), Failure> {
+    fn add(&mut self, place: String, bytes: usize, line: Result<Line, String>) -> Result<(), Failure> {
         match line.and_then(|line| line.import().map_err(|error| error.message)) {
-            Ok(import) => self.waiting.push(place, import),
+            Ok(import) => self.waiting.push(place, bytes, import),
             Err(problem) => {
                 self.store()?;
                 let message = format!("{place}: {problem}; {}", self.done());
@@ -255,8 +318,6 @@ fn show_progress(words: &str, is_last: bool) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use loci_core::{Clock, Filter, Store};
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
@@ -271,7 +332,7 @@ mod tests {
         for (bytes, expected) in [(1, BATCH_MEMORIES), (1 << 20, 16), (1 << 19, 32)] {
             let mut batch = Batch::default();
             while !batch.is_full() {
-                batch.push(String::new(), line(json!({"content": "x".repeat(bytes)})).import().unwrap());
+                batch.push(String::new(), bytes, line(json!({"content": "x"})).import().unwrap());
             }
             assert_eq!(batch.imports.len(), expected, "{bytes}");
         }
@@ -286,7 +347,7 @@ mod tests {
         let add = |ids: &[&str]| {
             let mut importer = Importer { engine: &engine, waiting: Batch::default(), imported: Imported::default() };
             for (number, id) in (1..).zip(ids) {
-                importer.add(format!("line {number}"), Ok(line(json!({"content": "x", "id": id})))).unwrap();
+                importer.add(format!("line {number}"), 1, Ok(line(json!({"content": "x", "id": id})))).unwrap();
             }
             importer.store()
         };

@@ -1,7 +1,6 @@
 //! `loci mcp`: one dialect over stdin and stdout.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use loci_core::Caller;
 use loci_server::{Host, serve_stdio};
@@ -11,9 +10,6 @@ use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::signal::signal;
 use crate::wiring::{CALLS_END_TIMEOUT, Parts};
-
-/// How long calls under way have to end after a signal.
-const SIGNALLED_END_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     let dialect = loci_dialects::dialect(dialect)
@@ -35,8 +31,7 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
             served = &mut serving => served,
             () = signal => {
                 host.close();
-                // Whoever sends a signal does not wait for long either.
-                tokio::time::timeout(SIGNALLED_END_TIMEOUT, serving).await.unwrap_or(Ok(()))
+                serving.await
             }
         }
     });

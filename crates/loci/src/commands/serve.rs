@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use loci_core::limits::CONNECTIONS_MAX;
 use loci_core::{TokenStore, TokenVerifier};
 use loci_dialects::{DIALECTS, mememory};
 use loci_engine::SearchMode;
@@ -22,7 +23,7 @@ use crate::settings::{
     ALLOWED_HOSTS, ALLOWED_ORIGINS, BIND, EmbeddingChoice, Network, OIDC_ISSUER, PUBLIC_URL, Settings, TRUSTED_PROXIES,
     TlsFiles,
 };
-use crate::signal::signal;
+use crate::signal::{note_aside, signal};
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock, probe};
 
 /// How long the start waits for the keys of an identity provider.
@@ -48,10 +49,7 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     });
     let token = if arguments.no_auth { None } else { Some(secret::ensure(&settings.data, &*parts.store)?) };
     // From here on a signal ends the server in good order.
-    let signal = {
-        let _runtime = runtime.enter();
-        signal()
-    };
+    let signal = signal();
     announce(settings, scheme, address, token.as_ref(), output)?;
     if !address.ip().is_loopback() && tls.is_none() {
         note(
@@ -215,6 +213,28 @@ fn authentication(parts: &Parts, no_auth: bool, verifier: Option<Arc<dyn TokenVe
     Authentication::Bearer { tokens, verifier, clock: Arc::new(SystemClock) }
 }
 
+/// Half of the files that this process may have open, so that the store finds some whoever connects.
+#[cfg(unix)]
+fn connections_max() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = 2 * CONNECTIONS_MAX as u64;
+    let files = match current {
+        Some(files) if files < wanted => {
+            let more = maximum.map_or(wanted, |maximum| maximum.min(wanted)).max(files);
+            let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(more), maximum });
+            raised.map_or(files, |()| more)
+        }
+        _ => wanted,
+    };
+    usize::try_from(files / 2).unwrap_or(CONNECTIONS_MAX)
+}
+
+#[cfg(not(unix))]
+fn connections_max() -> usize {
+    CONNECTIONS_MAX
+}
+
 async fn serve(
     settings: &Settings,
     parts: &Parts,
@@ -228,6 +248,7 @@ async fn serve(
         public_url: settings.network.public_url.clone(),
         trusted_proxies: settings.network.trusted_proxies.clone(),
         rate_limit: settings.network.rate_limit,
+        connections_max: connections_max(),
         ..config
     };
     let config = match listener.local_addr() {
@@ -238,7 +259,7 @@ async fn serve(
     let server = HttpServer::new(config, host).with_dialects(DIALECTS);
     let shutdown = async {
         signal.await;
-        note("shutting down");
+        note_aside("shutting down");
     };
     server.serve(listener, shutdown).await;
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use loci_engine::ModelState;
 use serde_json::{Map, json};
 
 use crate::exit::Failure;
@@ -13,7 +14,8 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
     let mut stats = parts.call("stats", Map::new())?.structured;
     let size = parts.engine.size_with_index()?;
-    let pending = parts.engine.pending_embeddings()?;
+    let models = parts.engine.model_state()?;
+    let pending = models.as_ref().map_or(0, |models| models.pending);
     stats["store"] = json!({
         "folder": settings.data,
         "memories": size.memories,
@@ -22,6 +24,15 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         "index_bytes": size.index_bytes,
         "pending_embeddings": pending,
     });
+    if let Some(ModelState { chosen, serving, not_found, others, .. }) = &models {
+        let others = others.iter().map(|(model, passages)| json!({"model": model.as_str(), "passages": passages}));
+        stats["store"]["models"] = json!({
+            "chosen": chosen.as_str(),
+            "serving": serving.as_str(),
+            "not_found_by_meaning": not_found,
+            "others": others.collect::<Vec<_>>(),
+        });
+    }
     let mut text = format!("memories  {}\n", stats["total"]);
     for (title, key) in [("by scope", "by_scope"), ("by project", "by_project"), ("by type", "by_type")] {
         let counts = stats[key].as_object().into_iter().flatten();
@@ -40,13 +51,16 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         settings.data.display(),
         size.index_bytes
     );
-    if pending > 0 {
+    if let Some(ModelState { chosen, serving, not_found, .. }) = models.filter(|_| pending > 0) {
         let done = size.memories.saturating_sub(pending);
-        let _ = writeln!(
-            text,
-            "embedded  {done} of {}; the rest is found by its words until a model has read it",
-            size.memories
-        );
+        let rest = if serving == chosen {
+            "the rest is found by its words until a model has read it".to_owned()
+        } else if not_found == 0 {
+            format!("until {chosen} has read the rest, {serving} finds all of them")
+        } else {
+            format!("until {chosen} has read the rest, {serving} finds all but {not_found}")
+        };
+        let _ = writeln!(text, "embedded  {done} of {}; {rest}", size.memories);
     }
     Ok(output.either(&stats, text)?)
 }

@@ -75,7 +75,12 @@ fn doctor_names_what_nobody_could_judge() {
         let outcome = JobOutcome::Failed { problem: "it is too strange".to_owned() };
         commit(vec![Change::Settle { job, outcome }]);
     }
+    // The passage above is not what its text gives.
+    place.run(&["reindex"]).succeeded();
     let report = place.run(&["doctor"]).succeeded();
     assert!(report.stdout.contains("1 memory could not be judged"), "{report:?}");
     assert!(report.stdout.contains("memory poison (attempts: 1): it is too strange"), "{report:?}");
+    let report = place.run(&["doctor", "--fix"]).succeeded();
+    assert!(report.stdout.contains("done  enrichment    1 memories that could not be judged"), "{report:?}");
+    assert!(report.stdout.contains("1 memories wait for it, none failed"), "{report:?}");
 }

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
+mod archive;
 mod audit;
+mod backup;
 mod bench;
 mod commands;
+mod doctor;
 mod faults;
 mod import;
 mod program;

@@ -50,6 +50,7 @@ impl Place {
 
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loci"));
+        command.current_dir(self.folder.path());
         let kept: Vec<_> = std::env::vars_os()
             .filter(|(name, _)| {
                 !name.to_string_lossy().starts_with("LOCI_") && !name.to_string_lossy().starts_with("XDG_")

@@ -69,6 +69,11 @@ impl Pipe {
     /// Closes this end; returns what still came, once the service ended well.
     pub async fn close(mut self) -> Vec<Value> {
         self.input.shutdown().await.unwrap();
+        self.ended().await
+    }
+
+    /// What still came, once the service ended well.
+    pub async fn ended(mut self) -> Vec<Value> {
         let mut rest = Vec::new();
         while let Some(line) = self.output.next_line().await.unwrap() {
             rest.push(serde_json::from_str(&line).unwrap());

@@ -63,6 +63,12 @@ impl Client {
         writeln!(stdin, "{message}")
     }
 
+    /// Its proportional memory in bytes, where Linux says it: what it has alone, and of what it shares with other
+    /// processes, such as the program itself, the part that falls to each.
+    pub fn proportional_bytes(&self) -> Option<u64> {
+        memory(&format!("/proc/{}/smaps_rollup", self.child.id()), "Pss:")
+    }
+
     /// Its resident memory in bytes, where Linux says it.
     pub fn resident_bytes(&self) -> Option<u64> {
         resident_bytes(&self.child.id().to_string())
@@ -71,8 +77,13 @@ impl Client {
 
 /// The resident memory in bytes of a process (or `self`), where Linux says it.
 pub fn resident_bytes(process: &str) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    memory(&format!("/proc/{process}/status"), "VmRSS:")
+}
+
+/// A number of kB in a file of Linux, in bytes.
+fn memory(file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 

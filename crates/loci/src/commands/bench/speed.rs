@@ -34,6 +34,8 @@ const WRITERS: usize = 16;
 const WRITES_EACH: usize = 50;
 /// Searches that are measured.
 const SEARCHES: usize = 300;
+/// Idle processes beside the one whose memory is measured.
+const OTHERS: usize = 4;
 /// Queries whose embedding is measured.
 const EMBEDDINGS: usize = 50;
 /// Words of a query.
@@ -180,13 +182,20 @@ fn starts(data: &Path, memories: usize) -> std::io::Result<Vec<Figure>> {
     ];
     let mut client = Client::start(data, "hybrid")?;
     client.request(1, "tools/list", &list)?;
-    let mut add = |name: String, goal, client: &Client| {
+    let mut add = |name: String, goal, bytes: Option<u64>| {
         let figure = |bytes: u64| Figure::one(name, bytes as f64 / f64::from(1 << 20), "MiB", goal);
-        figures.extend(client.resident_bytes().map(figure));
+        figures.extend(bytes.map(figure));
     };
-    add("resident memory, idle".to_owned(), "15", &client);
+    add("resident memory, idle".to_owned(), "15", client.resident_bytes());
+    let other = |_| {
+        let mut other = Client::start(data, "hybrid")?;
+        other.request(1, "tools/list", &list).map(|_| other)
+    };
+    let others = (0..OTHERS).map(other).collect::<std::io::Result<Vec<_>>>()?;
+    add(format!("proportional memory, idle beside {OTHERS} others"), "15", client.proportional_bytes());
+    drop(others);
     client.request(2, "tools/call", &question)?;
-    add(format!("resident memory, model and {memories} memories loaded"), "110", &client);
+    add(format!("resident memory, model and {memories} memories loaded"), "110", client.resident_bytes());
     Ok(figures)
 }
 

@@ -41,6 +41,10 @@
 //! `{$repeat: a, times: 1048577}` for a long string, the same with an array for a long array, and
 //! `$name` or `${name}` for what an earlier step bound.
 
+pub mod carrier;
+mod folder;
+mod matching;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -49,15 +53,16 @@ use loci_core::{
     AuditEntry, AuditQuery, Caller, Embedder, Error, Principal, Scope, Scopes, Space, Store, Timestamp, WebPage,
     WebSearch,
 };
-use loci_dialects::{Context, Dialect, Reply, dialect, vault};
+use loci_dialects::{Dialect, dialect, vault};
 use loci_engine::{Engine, Reconciled, SearchMode};
 use loci_mine::GitTree;
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::folder::{Act, Folder};
-use crate::matching::Bindings;
+use carrier::{Answer, Carrier, Maker};
+use folder::{Act, Folder};
+use matching::Bindings;
 
 /// 2026-01-01T00:00:00Z, when every case begins.
 const START_MICROSECONDS: i64 = 1_767_225_600_000_000;
@@ -208,11 +213,14 @@ struct Audited {
 }
 
 struct World {
-    engine: Engine,
+    engine: Arc<Engine>,
+    carrier: Box<dyn Carrier>,
     clock: Arc<FixedClock>,
     folder: Folder,
     bindings: Bindings,
     callers: BTreeMap<String, Who>,
+    /// Callers that were left out, since the carrier has none like them.
+    left_out: usize,
 }
 
 impl World {
@@ -231,19 +239,21 @@ impl World {
     }
 }
 
-/// The tools that this caller calls in a case, each with its dialect.
-pub fn tools_called_by(caller: &str, path: &Path) -> BTreeSet<(String, String)> {
+/// The tools that are called in a case, each with its dialect: by this caller, or without failing.
+pub fn tools_called(path: &Path, by: Option<&str>) -> BTreeSet<(String, String)> {
     let case: Case = serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let is_by = |step: &Step| match &step.r#as {
-        Some(As::Named(name)) => name == caller,
-        Some(As::Each(names)) => names.iter().any(|name| name == caller),
+    let counts = |step: &Step| match (by, &step.r#as) {
+        (None, _) => step.fails.is_none(),
+        (Some(by), Some(As::Named(name))) => name == by,
+        (Some(by), Some(As::Each(names))) => names.iter().any(|name| name == by),
         _ => false,
     };
-    case.steps.into_iter().filter(is_by).filter_map(|step| Some((step.dialect?, step.call?))).collect()
+    case.steps.into_iter().filter(counts).filter_map(|step| Some((step.dialect?, step.call?))).collect()
 }
 
-/// Runs the case of a file on a fresh store. The error says which step failed and how.
-pub fn run(path: &Path, dialect_name: &str, store: Arc<dyn Store>) -> Result<(), String> {
+/// Runs the case of a file on a fresh store, its calls over what `carrier` makes for the engine; how many steps of
+/// callers were left out whom that cannot carry. The error says which step failed and how.
+pub fn run(path: &Path, dialect_name: &str, store: Arc<dyn Store>, carrier: &Maker) -> Result<usize, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let case: Case = serde_saphyr::from_str(&text).map_err(|error| format!("is no case: {error}"))?;
     let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(START_MICROSECONDS)));
@@ -267,11 +277,13 @@ pub fn run(path: &Path, dialect_name: &str, store: Arc<dyn Store>) -> Result<(),
     engine = engine.with_source_tree(Arc::new(GitTree));
     let mut bindings = Bindings::default();
     bindings.bind("project", json!(folder.project()));
-    let mut world = World { engine, clock, folder, bindings, callers: case.callers };
+    let engine = Arc::new(engine);
+    let carrier = carrier(&engine, &clock);
+    let mut world = World { engine, carrier, clock, folder, bindings, callers: case.callers, left_out: 0 };
     for (index, step) in case.steps.iter().enumerate() {
         run_step(&mut world, dialect_name, step).map_err(|problem| format!("step {}: {problem}", index + 1))?;
     }
-    Ok(())
+    Ok(world.left_out)
 }
 
 fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), String> {
@@ -310,22 +322,22 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     let name = step.dialect.as_deref().unwrap_or(dialect_name);
     let dialect = dialect(name).ok_or_else(|| format!("there is no dialect {name}"))?;
     for (name, caller) in world.callers(step.r#as.as_ref())? {
+        if !world.carrier.knows(&caller) {
+            world.left_out += 1;
+            continue;
+        }
         ask(world, dialect, step, &caller).map_err(|problem| format!("{name}{problem}"))?;
     }
     Ok(())
 }
 
 /// One step that somebody takes through a dialect.
-fn ask(world: &mut World, dialect: &Dialect, step: &Step, caller: &Caller) -> Result<(), String> {
+fn ask(world: &mut World, dialect: &'static Dialect, step: &Step, caller: &Caller) -> Result<(), String> {
     if let Some(uri) = &step.read {
         return read(world, dialect, caller, step, uri);
     }
-    if let Some(completion) = &step.complete {
-        let resources = dialect.resources.as_ref().ok_or("the dialect has no resources")?;
-        let context = Context { engine: &world.engine, caller };
-        let values = (resources.complete)(context, &completion.uri, &completion.argument, &completion.prefix)
-            .map_err(|error| error.message)?;
-        let values = serde_json::to_value(values).map_err(|error| error.to_string())?;
+    if let Some(Completion { uri, argument, prefix }) = &step.complete {
+        let values = json!(world.carrier.complete(dialect, caller, uri, argument, prefix)?);
         let expected = step.gives.clone().unwrap_or(Value::Null);
         return world.bindings.check(&expected, &values, "gives");
     }
@@ -335,30 +347,30 @@ fn ask(world: &mut World, dialect: &Dialect, step: &Step, caller: &Caller) -> Re
     let tool = dialect.tool(name).ok_or_else(|| format!("there is no tool {name}"))?;
     let arguments = world.bindings.fill(&Value::Object(step.with.clone()))?;
     let Value::Object(arguments) = arguments else { return Err("arguments are no object".to_owned()) };
-    let outcome = dialect.call(tool, Context { engine: &world.engine, caller }, arguments);
-    match (&step.fails, outcome) {
-        (None, Ok(reply)) => {
+    let answer = world.carrier.call(dialect, tool, caller, arguments)?;
+    match (&step.fails, &answer.code) {
+        (None, None) => {
             // Clients hold it against the schema, too.
-            jsonschema::validate(&tool.output_schema(), &reply.structured)
+            jsonschema::validate(&tool.output_schema(), &answer.structured)
                 .map_err(|error| format!("{name} gave what its schema does not allow: {error}"))?;
-            check_reply(world, step, &reply)
+            check_reply(world, step, &answer)
         }
-        (None, Err(error)) => Err(format!("{name} failed: {}: {}", error.code, error.message)),
-        (Some(_), Ok(reply)) => Err(format!("{name} should fail, but gave {}", reply.structured)),
-        (Some(failure), Err(error)) => {
-            if failure.code != error.code.name() {
-                return Err(format!("expected {}, got {}: {}", failure.code, error.code, error.message));
+        (None, Some(code)) => Err(format!("{name} failed: {code}: {}", answer.text)),
+        (Some(_), None) => Err(format!("{name} should fail, but gave {}", answer.structured)),
+        (Some(failure), Some(code)) => {
+            if failure.code != *code {
+                return Err(format!("expected {}, got {code}: {}", failure.code, answer.text));
             }
             if let Some(expected) = &step.gives {
-                world.bindings.check(expected, &dialect.failure(tool, &error).structured, "gives")?;
+                world.bindings.check(expected, &answer.structured, "gives")?;
             }
             if let Some(expected) = &failure.text {
                 let expected = world.bindings.fill_text(expected)?;
-                if expected != error.message {
-                    return Err(format!("expected the failure\n{expected}\ngot\n{}", error.message));
+                if expected != answer.text {
+                    return Err(format!("expected the failure\n{expected}\ngot\n{}", answer.text));
                 }
             }
-            has(&world.bindings, &failure.says, &error.message)
+            has(&world.bindings, &failure.says, &answer.text)
         }
     }
 }
@@ -416,11 +428,9 @@ fn shown_entry(entry: &AuditEntry) -> Value {
     shown
 }
 
-fn read(world: &mut World, dialect: &Dialect, caller: &Caller, step: &Step, uri: &str) -> Result<(), String> {
-    let resources = dialect.resources.as_ref().ok_or("the dialect has no resources")?;
+fn read(world: &World, dialect: &'static Dialect, caller: &Caller, step: &Step, uri: &str) -> Result<(), String> {
     let uri = world.bindings.fill_text(uri)?;
-    let text = (resources.read)(Context { engine: &world.engine, caller }, &uri).map_err(|error| error.message)?;
-    match (text, step.absent) {
+    match (world.carrier.read(dialect, caller, &uri)?, step.absent) {
         (None, true) => Ok(()),
         (None, false) => Err(format!("there is no resource {uri}")),
         (Some(text), true) => Err(format!("{uri} should not exist, but holds {text:?}")),
@@ -428,7 +438,7 @@ fn read(world: &mut World, dialect: &Dialect, caller: &Caller, step: &Step, uri:
     }
 }
 
-fn check_reply(world: &mut World, step: &Step, reply: &Reply) -> Result<(), String> {
+fn check_reply(world: &mut World, step: &Step, reply: &Answer) -> Result<(), String> {
     if let Some(expected) = &step.gives {
         world.bindings.check(expected, &reply.structured, "gives")?;
     }

@@ -1,0 +1,95 @@
+//! What carries the calls of a case to a dialect and its answers back.
+
+use std::sync::Arc;
+
+use loci_core::Caller;
+use loci_dialects::{Context, Dialect, Tool};
+use loci_engine::Engine;
+use loci_testkit::FixedClock;
+use serde_json::{Map, Value};
+
+/// What a call came to, as a client sees it.
+#[derive(Debug)]
+pub struct Answer {
+    /// The code of a failure.
+    pub code: Option<String>,
+    /// The text; of a failure, its message.
+    pub text: String,
+    /// `structuredContent`.
+    pub structured: Value,
+    /// What else is said, where that is told apart from the text.
+    pub notice: Option<String>,
+}
+
+/// A way from a caller to a dialect. Errors are the way's own.
+pub trait Carrier {
+    /// Whether there can be such a caller at its end.
+    fn knows(&self, caller: &Caller) -> bool;
+
+    /// Calls a tool.
+    fn call(
+        &self,
+        dialect: &'static Dialect,
+        tool: &'static Tool,
+        caller: &Caller,
+        arguments: Map<String, Value>,
+    ) -> Result<Answer, String>;
+
+    /// Reads a resource, if it is there.
+    fn read(&self, dialect: &'static Dialect, caller: &Caller, uri: &str) -> Result<Option<String>, String>;
+
+    /// Asks for the values of an argument of a template.
+    fn complete(
+        &self,
+        dialect: &'static Dialect,
+        caller: &Caller,
+        uri: &str,
+        argument: &str,
+        prefix: &str,
+    ) -> Result<Option<Vec<String>>, String>;
+}
+
+/// What makes the carrier of a case for its engine and its clock.
+pub type Maker = dyn Fn(&Arc<Engine>, &Arc<FixedClock>) -> Box<dyn Carrier>;
+
+/// A function call.
+pub struct Direct(pub Arc<Engine>);
+
+impl Carrier for Direct {
+    fn knows(&self, _caller: &Caller) -> bool {
+        true
+    }
+
+    fn call(
+        &self,
+        dialect: &'static Dialect,
+        tool: &'static Tool,
+        caller: &Caller,
+        arguments: Map<String, Value>,
+    ) -> Result<Answer, String> {
+        let outcome = dialect.call(tool, Context { engine: &self.0, caller }, arguments);
+        let (code, reply) = match outcome {
+            Ok(reply) => (None, reply),
+            Err(error) => (Some(error.code.name().to_owned()), dialect.failure(tool, &error)),
+        };
+        Ok(Answer { code, text: reply.text, structured: reply.structured, notice: reply.notice })
+    }
+
+    fn read(&self, dialect: &'static Dialect, caller: &Caller, uri: &str) -> Result<Option<String>, String> {
+        let resources = dialect.resources.as_ref().ok_or("the dialect has no resources")?;
+        (resources.read)(Context { engine: &self.0, caller }, uri).map_err(|error| error.message)
+    }
+
+    fn complete(
+        &self,
+        dialect: &'static Dialect,
+        caller: &Caller,
+        uri: &str,
+        argument: &str,
+        prefix: &str,
+    ) -> Result<Option<Vec<String>>, String> {
+        let resources = dialect.resources.as_ref().ok_or("the dialect has no resources")?;
+        let context = Context { engine: &self.0, caller };
+        (resources.complete)(context, uri, argument, prefix).map_err(|error| error.message)
+    }
+}

@@ -1,0 +1,144 @@
+//! What one may not read and what is not there: the same reply, by the same way through the store, so that neither words
+//! nor time tell them apart.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use loci_core::{Caller, Principal, Scope, Scopes, Space};
+use loci_dialects::{Context, DIALECTS, dialect};
+use loci_engine::{Engine, SearchMode};
+use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+use serde_json::{Value, json};
+
+use crate::faulty_store::FaultyStore;
+
+/// The id under which a discovery is to be kept. One that is not taken is a new one, so this alone tells of others' ids,
+/// which are random and not to be guessed.
+const CHOSEN_ID: (&str, &str, &str) = ("engram", "store_discovery", "id");
+
+/// Every other argument that names a record by its id: the tool set, the tool, the argument and what goes with it.
+fn by_id() -> Vec<(&'static str, &'static str, &'static str, Value)> {
+    let ends = json!({"source_wing": "hall", "source_room": "open", "target_wing": "hall", "target_room": "yard"});
+    vec![
+        ("vault", "memory_forget", "id", json!({})),
+        ("mememory", "remember", "supersedes", json!({"content": "x"})),
+        ("mememory", "update", "id", json!({"content": "x"})),
+        ("mememory", "forget", "id", json!({})),
+        ("memory-mcp", "delete_memory", "memory_id", json!({"user_id": "bob"})),
+        ("engram", "get_memory", "id", json!({})),
+        ("engram", "update_memory", "id", json!({"content": "x"})),
+        ("engram", "delete_memory", "id", json!({})),
+        ("engram", "set_visibility", "id", json!({"shared": true})),
+        ("mempalace", "mempalace_get_drawer", "drawer_id", json!({})),
+        ("mempalace", "mempalace_update_drawer", "drawer_id", json!({"content": "x"})),
+        ("mempalace", "mempalace_delete_drawer", "drawer_id", json!({})),
+        ("mempalace", "mempalace_create_tunnel", "source_drawer_id", ends.clone()),
+        ("mempalace", "mempalace_create_tunnel", "target_drawer_id", ends),
+        ("mempalace", "mempalace_delete_tunnel", "tunnel_id", json!({})),
+    ]
+}
+
+struct World {
+    engine: Engine,
+    calls: Arc<Mutex<Vec<String>>>,
+}
+
+impl World {
+    fn new() -> Self {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let store = FaultyStore::new(Arc::new(NaiveStore::new()));
+        let noted = Arc::clone(&calls);
+        store.before(move |method| {
+            noted.lock().unwrap().push(method.to_owned());
+            Ok(())
+        });
+        let embedder = Arc::new(HashingEmbedder::new(8));
+        World { engine: Engine::new(store, embedder, Arc::new(FixedClock::default()), SearchMode::Hybrid), calls }
+    }
+
+    /// The reply and the calls of the store that it took; the failure's message if there is one.
+    fn ask(&self, subject: &str, set: &str, tool: &str, arguments: &Value) -> (Result<Value, String>, Vec<String>) {
+        let caller = Caller::new(Space::default(), Principal::new(subject, Scopes::of(&[Scope::Read, Scope::Write])));
+        let (dialect, context) = (dialect(set).unwrap(), Context { engine: &self.engine, caller: &caller });
+        self.calls.lock().unwrap().clear();
+        let reply = dialect.call(dialect.tool(tool).unwrap(), context, arguments.as_object().unwrap().clone());
+        let reply = reply.map(|reply| reply.structured).map_err(|error| format!("{:?} {error}", error.code));
+        (reply, std::mem::take(&mut *self.calls.lock().unwrap()))
+    }
+
+    fn made(&self, set: &str, tool: &str, arguments: &Value, id: &str) -> String {
+        self.ask("ann", set, tool, arguments).0.unwrap()[id].as_str().unwrap().to_owned()
+    }
+}
+
+/// Another id of the same form.
+fn altered(id: &str) -> String {
+    let last = if id.ends_with('a') { 'b' } else { 'a' };
+    format!("{}{last}", &id[..id.len() - 1])
+}
+
+#[test]
+fn what_one_may_not_read_takes_the_same_way_as_what_is_not_there() {
+    let world = World::new();
+    for room in ["open", "yard"] {
+        let drawer = json!({"wing": "hall", "room": room, "content": format!("common {room}")});
+        world.made("mempalace", "mempalace_add_drawer", &drawer, "drawer_id");
+    }
+    let memory = json!({"content": "Ann's own", "scope": "plans", "source": "user-said", "category": "decision"});
+    let memory = world.made("engram", "store_memory", &memory, "id");
+    let citations = json!([{"kind": "file", "ref": "a.rs"}]);
+    let discovery = json!({"content": "Ann's map", "kind": "map", "citations": citations, "scope": "discovery:s"});
+    let discovery = world.made("engram", "store_discovery", &discovery, "id");
+    let said =
+        json!({"user_id": "ann", "conversation_id": "c", "messages": [{"role": "human", "content": "Ann says"}]});
+    let said =
+        world.ask("ann", "memory-mcp", "store_memory", &said).0.unwrap()["stm_ids"][0].as_str().unwrap().to_owned();
+    let plans =
+        json!({"source_wing": "plans", "source_room": "decision", "target_wing": "hall", "target_room": "open"});
+    let tunnel = world.made("mempalace", "mempalace_create_tunnel", &plans, "tunnel_id");
+
+    for (set, tool, argument, more) in by_id() {
+        let records = if argument == "tunnel_id" { vec![&tunnel] } else { vec![&memory, &discovery, &said] };
+        for there in records {
+            let absent = altered(there);
+            let ask = |id: &str| {
+                let mut arguments = more.clone();
+                arguments[argument] = json!(id);
+                let (reply, calls) = world.ask("bob", set, tool, &arguments);
+                (format!("{reply:?}").replace(id, "ID"), calls)
+            };
+            // What is read once only is read now.
+            ask(&absent);
+            let (hidden, gone) = (ask(there), ask(&absent));
+            assert_eq!(hidden, gone, "{set} {tool} {argument} {there}");
+            assert!(!hidden.1.is_empty(), "{set} {tool} {argument} asks nothing");
+            assert!(
+                hidden.0.starts_with("Err(\"NotFound") || hidden.0.contains("\"deleted_count\": Number(0)"),
+                "{}",
+                hidden.0
+            );
+        }
+    }
+    // Nothing of it happened.
+    assert!(world.ask("ann", "engram", "get_memory", &json!({"id": memory})).0.is_ok());
+}
+
+#[test]
+fn every_argument_that_is_an_id_is_tried() {
+    let mut ids = BTreeSet::new();
+    for dialect in DIALECTS {
+        for tool in dialect.tools {
+            let schema = tool.input_schema();
+            for name in
+                schema.get("properties").and_then(Value::as_object).into_iter().flat_map(|properties| properties.keys())
+            {
+                let is_id = name == "id" || name.ends_with("_id") || name == "supersedes";
+                if is_id && !["user_id", "conversation_id"].contains(&name.as_str()) {
+                    ids.insert((dialect.name, tool.name, name.clone()));
+                }
+            }
+        }
+    }
+    let tried = by_id().into_iter().map(|(set, tool, argument, _)| (set, tool, argument)).chain([CHOSEN_ID]);
+    assert_eq!(ids, tried.map(|(set, tool, argument)| (set, tool, argument.to_owned())).collect());
+}

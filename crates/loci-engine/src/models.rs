@@ -1,0 +1,366 @@
+//! Which model embeds questions and texts, while one takes the place of another (`docs/adr/0022-two-models-for-a-while.md`).
+//!
+//! A question is compared with vectors of its own model alone. So that a change of model leaves no gap, the former one
+//! goes on serving until the new one has read every memory.
+
+use std::borrow::Cow;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use loci_core::{Embedder, Error, ModelId, Passage, QueryVector, Result, Timestamp, Vector};
+use loci_search::document;
+
+use crate::{Engine, SearchMode};
+
+/// A text that every model reads: whether it answers at all.
+pub(crate) const PROBE_TEXT: &str = "Is the model there?";
+/// Seconds until rounds weigh the models against each other again, which counts what each lacks.
+const REVIEW_SECONDS: i64 = 60;
+/// Seconds for which a former model that failed is not asked.
+const PAUSE_SECONDS: i64 = 60;
+/// Passages that one transaction takes a model's vectors from, so that a caller's write never waits long.
+const RETIRE_BATCH: usize = 256;
+
+/// How the models stand to each other, as far as this engine has looked.
+#[derive(Default)]
+pub(crate) struct Standing {
+    /// The version of the store at the last look, and when that was; none before the first.
+    looked: Option<(u64, Timestamp)>,
+    /// The other models of stored vectors that can be had, while memories wait for the engine's own.
+    others: Vec<Arc<dyn Embedder>>,
+    /// Which of them serves.
+    former: Option<usize>,
+    /// Whether there may be memories that it has not read.
+    former_lacks: bool,
+    /// Whether other models have read anything, be it that they can be had or not.
+    has_several: bool,
+    /// Until when that is not asked, because it failed.
+    pauses_until: Option<Timestamp>,
+    /// The version of the store when a search last lacked vectors.
+    lacked: Option<u64>,
+}
+
+impl Standing {
+    fn former(&self) -> Option<&Arc<dyn Embedder>> {
+        self.others.get(self.former?)
+    }
+
+    /// The engine's own model has read everything.
+    fn complete(&mut self) {
+        (self.others, self.former) = (Vec::new(), None);
+    }
+}
+
+/// How models of embeddings stand to each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelState {
+    /// The model that the settings choose.
+    pub chosen: ModelId,
+    /// The model that questions and new texts are embedded with: a former one, as long as it has read more.
+    pub serving: ModelId,
+    /// Memories that wait for the chosen model.
+    pub pending: u64,
+    /// Memories that lack vectors of the serving model: search by meaning does not find them.
+    pub not_found: u64,
+    /// Models other than the chosen one that have vectors of passages, with the number of these. In the background
+    /// they are removed, once the chosen model has read everything and no other process uses them.
+    pub others: Vec<(ModelId, u64)>,
+}
+
+impl Engine {
+    /// How many memories wait for the embedding by the chosen model: search by meaning does not find them yet, unless
+    /// a former model serves. None, while search goes by words alone.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn pending_embeddings(&self) -> Result<u64> {
+        match self.search_mode {
+            SearchMode::Words => Ok(0),
+            _ => self.store.pending_embeddings(self.embedder.model()),
+        }
+    }
+
+    /// How the models stand to each other now; none, while search goes by words alone. Counts passages, which may take
+    /// a while.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn model_state(&self) -> Result<Option<ModelState>> {
+        if self.search_mode == SearchMode::Words {
+            return Ok(None);
+        }
+        self.weigh(&mut self.standing())?;
+        let (chosen, serving) = (self.embedder.model().clone(), self.serving().model().clone());
+        let mut others = self.store.models()?;
+        others.retain(|(model, _)| *model != chosen);
+        let pending = self.store.pending_embeddings(&chosen)?;
+        let not_found = if serving == chosen { pending } else { self.store.pending_embeddings(&serving)? };
+        Ok(Some(ModelState { chosen, serving, pending, not_found, others }))
+    }
+
+    /// Keeps other processes from removing the vectors of this engine's model, and removes some of models that nobody
+    /// uses any more, once its own has read everything. Returns from how many passages it did; after a round with any
+    /// there may be more. Leave the store to others for a while in between, as after [`sweep`](Engine::sweep); and
+    /// call it at least every 150 seconds, so that the others know.
+    ///
+    /// # Errors
+    /// `unavailable` if the store does not answer.
+    pub fn tend_models(&self) -> Result<usize> {
+        if self.search_mode == SearchMode::Words {
+            return Ok(0);
+        }
+        let chosen = self.embedder.model();
+        // If another process of the same model has it, that will do.
+        self.hold(&self.rounds.of(chosen).in_use)?;
+        if !self.is_complete()? {
+            return Ok(0);
+        }
+        let models = self.store.models()?;
+        let mut standing = self.standing();
+        standing.complete();
+        standing.has_several = models.iter().any(|(model, _)| model != chosen);
+        drop(standing);
+        for (model, _) in models {
+            let in_use = &self.rounds.of(&model).in_use;
+            // Given back after each batch: whoever begins to use it shall not wait.
+            if model != *chosen && self.hold(in_use)? {
+                let retired = self.store.retire_model(&model, RETIRE_BATCH);
+                let given_back = self.give_back(in_use);
+                return retired.and_then(|retired| given_back.map(|()| retired));
+            }
+        }
+        Ok(0)
+    }
+
+    /// Whether the engine's own model has read everything that it can read.
+    fn is_complete(&self) -> Result<bool> {
+        let model = self.embedder.model();
+        let unreadable = self.rounds.of(model).unreadable.load(Ordering::Relaxed);
+        Ok(self.store.without_vector(model, unreadable + 1)?.len() <= unreadable)
+    }
+
+    /// The model that embeds questions and texts now. Where the engine's own has read everything, the store is not
+    /// asked for it.
+    pub(crate) fn serving(&self) -> Arc<dyn Embedder> {
+        self.former().unwrap_or_else(|| Arc::clone(&self.embedder))
+    }
+
+    /// The former model, if it serves.
+    pub(crate) fn former(&self) -> Option<Arc<dyn Embedder>> {
+        self.former_models.as_ref()?;
+        let mut standing = self.standing();
+        // A store that cannot be read says so to whoever asked, soon enough.
+        let _ = self.refresh(&mut standing);
+        let is_paused = standing.pauses_until.is_some_and(|until| self.now() < until);
+        standing.former().filter(|_| !is_paused).cloned()
+    }
+
+    /// Weighs the models against each other, at the first time and every minute while memories wait; else looks
+    /// whether what serves in the place of the engine's own model is needed any more.
+    pub(crate) fn review(&self) -> Result<()> {
+        if self.former_models.is_none() {
+            return Ok(());
+        }
+        let mut standing = self.standing();
+        let reviewed_before = self.now().plus_seconds(-REVIEW_SECONDS);
+        match standing.looked {
+            Some((_, at)) if at > reviewed_before => self.refresh(&mut standing),
+            _ => self.weigh(&mut standing),
+        }
+    }
+
+    /// Looks for the first time; then only whether a former model still has to serve.
+    fn refresh(&self, standing: &mut Standing) -> Result<()> {
+        let Some((seen, at)) = standing.looked else { return self.weigh(standing) };
+        if standing.former.is_none() {
+            return Ok(());
+        }
+        let version = self.store.version()?;
+        if version != seen {
+            standing.looked = Some((version, at));
+            if self.is_complete()? {
+                standing.complete();
+            }
+        }
+        Ok(())
+    }
+
+    /// Weighs the models against each other.
+    fn weigh(&self, standing: &mut Standing) -> Result<()> {
+        standing.looked = Some((self.store.version()?, self.now()));
+        let Some(former_models) = &self.former_models else { return Ok(()) };
+        if self.is_complete()? {
+            standing.complete();
+            return Ok(());
+        }
+        let before = std::mem::take(&mut standing.others);
+        (standing.former, standing.former_lacks) = (None, false);
+        let chosen = self.embedder.model();
+        // What is loaded stays loaded.
+        let known = |model: &ModelId| before.iter().find(|embedder| embedder.model() == model).cloned();
+        let models = self.store.models()?.into_iter().map(|(model, _)| model).filter(|model| model != chosen);
+        let is_outdated = |model: &ModelId| self.rounds.of(model).is_outdated.load(Ordering::Relaxed);
+        let models: Vec<ModelId> = models.filter(|model| !is_outdated(model)).collect();
+        let had = |model: &ModelId| known(model).or_else(|| former_models.embedder_of(model));
+        standing.has_several = !models.is_empty();
+        standing.others = models.iter().filter_map(had).collect();
+        if standing.others.is_empty() {
+            return Ok(());
+        }
+        let lacking = standing.others.iter().map(|other| self.store.pending_embeddings(other.model()));
+        let lacking = lacking.collect::<Result<Vec<u64>>>()?;
+        // What it lacks is read by both, so that one which has read little is not worth it.
+        let lacking_max = self.store.pending_embeddings(chosen)? / 2;
+        let best = (0..lacking.len()).min_by_key(|index| lacking[*index]);
+        standing.former = best.filter(|index| lacking[*index] <= lacking_max);
+        standing.former_lacks = standing.former.is_some_and(|index| lacking[index] > 0);
+        Ok(())
+    }
+
+    /// What follows from a search that lacked vectors of the model of its question: they are made soon. Says whether
+    /// another model serves by now.
+    pub(crate) fn another_serves(&self, question: &QueryVector) -> bool {
+        let used = &question.model;
+        if let Err(error) = self.is_outdated(used, question.values.len()) {
+            tracing::debug!(model = %used, %error, "stored vectors were not compared with those of today");
+        }
+        let Ok(version) = self.store.version() else { return false };
+        let mut standing = self.standing();
+        // Once for each version, so that what nobody can read is not tried at every search.
+        if standing.lacked.replace(version) != Some(version) {
+            if self.rounds.of(used).unreadable.load(Ordering::Relaxed) == 0 {
+                self.to_embed.ring();
+            }
+            if standing.has_several && self.weigh(&mut standing).is_err() {
+                return false;
+            }
+        }
+        drop(standing);
+        self.serving().model() != used
+    }
+
+    /// Whether stored vectors of this model have another number of components than those that it gives now: whatever
+    /// answers by its name is another model. Looks once. Begins at once to remove them all, so that
+    /// everybody sees that texts wait, and goes on in the background.
+    pub(crate) fn is_outdated(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
+        let rounds = self.rounds.of(model);
+        if rounds.dimensions.load(Ordering::Relaxed) == 0 {
+            let is_outdated = self.store.has_other_dimensions(model, dimensions)?;
+            rounds.dimensions.store(dimensions, Ordering::Relaxed);
+            rounds.is_outdated.store(is_outdated, Ordering::Relaxed);
+            if is_outdated {
+                tracing::warn!(%model, dimensions, "another embedding model answers by this name: it reads all texts anew");
+                self.store.retire_model(model, RETIRE_BATCH)?;
+            }
+        }
+        Ok(rounds.is_outdated.load(Ordering::Relaxed))
+    }
+
+    /// Removes some of the vectors of a model that is another one now; from how many passages it did. Whoever calls
+    /// has the lease on embedding, and had it before if `is_under_way`.
+    pub(crate) fn retire_outdated(&self, model: &ModelId, is_under_way: bool) -> Result<usize> {
+        let rounds = self.rounds.of(model);
+        if !rounds.is_outdated.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        // Another process may have ended it, and read texts since.
+        let dimensions = rounds.dimensions.load(Ordering::Relaxed);
+        let is_outdated = is_under_way || self.store.has_other_dimensions(model, dimensions)?;
+        let retired = if is_outdated { self.store.retire_model(model, RETIRE_BATCH)? } else { 0 };
+        rounds.is_outdated.store(retired == RETIRE_BATCH, Ordering::Relaxed);
+        Ok(retired)
+    }
+
+    /// Tells the background that there is a memory which the model that serves has not read.
+    pub(crate) fn embed_waiting(&self) {
+        self.standing().former_lacks = true;
+        self.to_embed.ring();
+    }
+
+    /// Whether there may be memories that the former model has not read; asked once.
+    pub(crate) fn take_former_lacks(&self) -> bool {
+        std::mem::take(&mut self.standing().former_lacks)
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does this with the model that serves; if that is a former one and fails, with the engine's own.
+    fn by_serving<T>(&self, work: impl Fn(&dyn Embedder) -> Result<T>) -> Result<T> {
+        if let Some(former) = self.former() {
+            match work(&*former) {
+                Ok(done) => return Ok(done),
+                Err(error) => {
+                    tracing::warn!(model = %former.model(), %error, "a former embedding model fails and is not asked for a while");
+                    self.standing().pauses_until = Some(self.now().plus_seconds(PAUSE_SECONDS));
+                }
+            }
+        }
+        work(&*self.embedder)
+    }
+
+    /// The vector of a question by the model that serves.
+    pub(crate) fn question_by_serving(&self, question: &str) -> Result<QueryVector> {
+        self.by_serving(|embedder| {
+            let values = embedder.embed_query(question)?;
+            Ok(QueryVector { model: embedder.model().clone(), values })
+        })
+    }
+
+    /// Gives every passage of a text with this title its vector; returns them unquantised, too.
+    pub(crate) fn embed(
+        &self,
+        title: Option<&str>,
+        content: &str,
+        passages: &mut [Passage],
+    ) -> Result<Vec<QueryVector>> {
+        let vectors = self.passage_vectors(passages.iter().map(|passage| (title, content, passage)))?;
+        for (passage, vector) in passages.iter_mut().zip(&vectors) {
+            passage.vector = Some(quantised(vector));
+        }
+        Ok(vectors)
+    }
+
+    /// The vectors of passages, each given with the title and the content that it is of, all by one model.
+    pub(crate) fn passage_vectors<'a>(
+        &self,
+        passages: impl Iterator<Item = (Option<&'a str>, &'a str, &'a Passage)>,
+    ) -> Result<Vec<QueryVector>> {
+        let texts = texts_of(passages);
+        self.vectors(&texts.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+    }
+
+    /// One vector for each text, all by one model.
+    pub(crate) fn vectors(&self, texts: &[&str]) -> Result<Vec<QueryVector>> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.by_serving(|embedder| vectors_by(embedder, texts))
+    }
+}
+
+/// What a model reads of passages, each given with the title and the content that it is of.
+pub(crate) fn texts_of<'a>(
+    passages: impl Iterator<Item = (Option<&'a str>, &'a str, &'a Passage)>,
+) -> Vec<Cow<'a, str>> {
+    passages.map(|(title, content, passage)| document::titled_text(title, content, passage.range.clone())).collect()
+}
+
+/// One vector for each text by this model.
+pub(crate) fn vectors_by(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<QueryVector>> {
+    let vectors = embedder.embed(texts)?;
+    let model = embedder.model();
+    if vectors.len() != texts.len() {
+        return Err(Error::internal(format!("the model {model} returned a wrong number of vectors")));
+    }
+    Ok(vectors.into_iter().map(|values| QueryVector { model: model.clone(), values }).collect())
+}
+
+/// Symmetric eight-bit quantisation: the largest component becomes 127.
+pub(crate) fn quantised(vector: &QueryVector) -> Vector {
+    let largest = vector.values.iter().fold(0.0f32, |largest, component| largest.max(component.abs()));
+    let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
+    let values = vector.values.iter().map(|component| (component / scale).round() as i8).collect();
+    Vector { model: vector.model.clone(), scale, values }
+}

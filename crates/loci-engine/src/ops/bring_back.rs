@@ -1,0 +1,292 @@
+//! Bringing back what was in an archive.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use loci_core::{
+    Archived, Batch, CacheEntry, Caller, Change, EnrichmentStatus, Error, ErrorCode, Fact, FactQuery, Filter, Memory,
+    MemoryId, NoteFile, Principal, Reader, Record, Result, Space, Timestamp, Tunnel, limits,
+};
+
+use crate::notes::in_parallel;
+use crate::ops::remember::named_collection;
+use crate::{Engine, SearchMode, catch_panic};
+
+/// What came of bringing records back, call by call: durable when a call returns.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BroughtBack {
+    /// Records that were stored.
+    pub stored: u64,
+    /// Records that were left out, because what has their id or key is there already.
+    pub present: u64,
+    /// Records that could not be stored, each with its place in the slice of its call, from 0, and the reason. Whoever
+    /// calls takes them out.
+    pub refused: Vec<(usize, Error)>,
+    /// Paths of files of notes that stay the memories that they are here, which are others than the records say. Whoever
+    /// calls takes them out.
+    pub others: Vec<String>,
+    /// Whether no model is asked for the questions of cached answers, which are then found by the same words alone, for
+    /// as long as they are kept. So it is from the first question on that the model fails at.
+    pub by_words_alone: bool,
+    /// The version of the store when all this began.
+    since: Option<u64>,
+}
+
+/// What is in the store already, of what has to be asked for all at once.
+#[derive(Default)]
+struct Known {
+    memories: HashSet<(Space, MemoryId)>,
+    tunnels: HashMap<Space, HashSet<String>>,
+    /// By their paths.
+    note_files: HashMap<Space, HashMap<String, NoteFile>>,
+    cached: HashMap<(Space, String), HashSet<MemoryId>>,
+}
+
+impl Known {
+    /// The path of a note whose file is there and another memory.
+    fn other_note(&self, archived: &Archived) -> Option<String> {
+        let Record::NoteFile(file) = &archived.record else { return None };
+        let row = self.note_files.get(&archived.space)?.get(&file.path)?;
+        let memories = [row, &**file].map(|file| file.memory.as_ref().filter(|_| file.missing_since.is_none()));
+        matches!(memories, [Some(here), Some(said)] if here != said).then(|| row.path.clone())
+    }
+}
+
+/// Everything in a space, whatever became of it.
+fn everything(space: &Space) -> Filter {
+    Filter::of(space.clone(), Reader::everything(), Timestamp::MIN)
+}
+
+impl Engine {
+    /// Stores records of any space as they are, in their order, in as few transactions as may be: ids, moments, owners
+    /// and revisions included, whatever the limits of callers. What is there already stays as it is; what cannot be
+    /// stored is noted in `brought`, and the rest goes on. What is softly deleted is not there, and is removed for good
+    /// for what has its id. A tunnel to a memory that is not there leads to its place; the collection `global` is none.
+    ///
+    /// What is known of a file of notes that is missing makes room for what is known of one that is there.
+    ///
+    /// Memories are found by their words at once, and by their meaning when
+    /// [`embed_pending`](Engine::embed_pending) has come to them; those whose enrichment is pending wait for it again.
+    /// What was wiped since the first call with this `brought` is not brought back. Whoever brings back files of notes
+    /// holds the lock of their folder, and has put the files there.
+    ///
+    /// # Errors
+    /// `forbidden` to anybody but the person at this machine; `too_large` for more than
+    /// [`limits::IMPORT_MEMORIES_MAX`]; `unavailable` if the store does not answer: some of the records are stored
+    /// then, and counted.
+    pub fn bring_back(&self, caller: &Caller, records: &[Archived], brought: &mut BroughtBack) -> Result<()> {
+        if caller.principal != Principal::local() {
+            let message = "only the person at this machine brings records back, with `loci import`";
+            return Err(Error::new(ErrorCode::Forbidden, message));
+        }
+        if records.len() > limits::IMPORT_MEMORIES_MAX {
+            let message = format!("{} records at once; at most {}", records.len(), limits::IMPORT_MEMORIES_MAX);
+            return Err(Error::new(ErrorCode::TooLarge, message));
+        }
+        let since = match brought.since {
+            Some(since) => since,
+            None => *brought.since.insert(self.store.version()?),
+        };
+        let stored = brought.stored;
+        let mut known = self.known_memories(records.iter())?;
+        let mut absent: Vec<(usize, Cow<'_, Archived>)> = Vec::with_capacity(records.len());
+        for (number, archived) in records.iter().enumerate() {
+            if self.is_there(archived, &mut known)? {
+                brought.present += 1;
+                brought.others.extend(known.other_note(archived));
+            } else {
+                absent.push((number, self.with_vector(archived, brought)));
+            }
+        }
+        let outcome = absent
+            .chunk_by(|(_, left), (_, right)| left.space == right.space)
+            .try_for_each(|part| self.bring_together(part, since, brought));
+        if brought.stored > stored && self.search_mode != SearchMode::Words {
+            self.to_embed.ring();
+        }
+        outcome
+    }
+
+    /// The path of the file that is this memory; none if it is no note, or its file is missing.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn note_path(&self, memory: &MemoryId) -> Result<Option<String>> {
+        Ok(self.store.note_file_of(&Space::default(), memory)?.map(|file| file.path))
+    }
+
+    /// A record as it is to be stored: of a cached answer, with the vector by which its question is found.
+    fn with_vector<'a>(&self, archived: &'a Archived, brought: &mut BroughtBack) -> Cow<'a, Archived> {
+        let Record::CacheEntry(entry) = &archived.record else { return Cow::Borrowed(archived) };
+        if brought.by_words_alone {
+            return Cow::Borrowed(archived);
+        }
+        let (vector, problem) = self.question_vector(&entry.query);
+        // Whoever waits for a model that is away waits for it once.
+        brought.by_words_alone = problem.is_some();
+        let vector = vector.as_ref().map(crate::models::quantised);
+        let record = Record::CacheEntry(Box::new(CacheEntry { vector, ..(**entry).clone() }));
+        Cow::Owned(Archived { space: archived.space.clone(), record })
+    }
+
+    /// Commits records together, or else in halves, so that none is in the way of the others.
+    fn bring_together(&self, part: &[(usize, Cow<'_, Archived>)], since: u64, brought: &mut BroughtBack) -> Result<()> {
+        let Some((first, rest)) = part.split_first() else { return Ok(()) };
+        let outcome = catch_panic(|| self.changes(part, since))
+            .and_then(|changes| self.store.commit(Batch { space: first.1.space.clone(), changes }));
+        match outcome {
+            Ok(()) => {
+                brought.stored += part.len() as u64;
+                let is_pending = |memory: &Memory| memory.enrichment == Some(EnrichmentStatus::Pending);
+                if part.iter().filter_map(|(_, archived)| memory(archived)).any(is_pending) {
+                    self.to_enrich.ring();
+                }
+                Ok(())
+            }
+            Err(error) if rest.is_empty() => self.note_failure(first.0, &first.1, error, brought),
+            Err(error) if error.code == ErrorCode::Unavailable => Err(error),
+            Err(_) => {
+                let (left, right) = part.split_at(part.len() / 2);
+                self.bring_together(left, since, brought)?;
+                self.bring_together(right, since, brought)
+            }
+        }
+    }
+
+    /// The changes that store these records, each of which keeps what is there, and what was wiped, as it is.
+    fn changes(&self, part: &[(usize, Cow<'_, Archived>)], since: u64) -> Result<Vec<Change>> {
+        let in_part: HashSet<&MemoryId> = part.iter().filter_map(|(_, archived)| Some(&memory(archived)?.id)).collect();
+        in_parallel(part, |(_, archived)| {
+            let (mut passages, mut job) = (Vec::new(), None);
+            let record = match &archived.record {
+                Record::Memory(memory) => {
+                    let mut memory = memory.clone();
+                    memory.place.collection = named_collection(memory.place.collection.take());
+                    passages = Engine::passages(&memory.content, &memory.metadata(), memory.updated_at);
+                    let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
+                    job = is_pending.then(|| Change::Enqueue { memory: memory.id.clone(), due_at: self.now() });
+                    Record::Memory(memory)
+                }
+                Record::Tunnel(tunnel) => Record::Tunnel(Box::new(self.with_ends_that_are_there(tunnel, &in_part)?)),
+                other => other.clone(),
+            };
+            let change = Change::BringBack { record: Box::new(record), passages, since, now: self.now() };
+            Ok([change].into_iter().chain(job).collect())
+        })
+    }
+
+    fn with_ends_that_are_there(&self, tunnel: &Tunnel, in_part: &HashSet<&MemoryId>) -> Result<Tunnel> {
+        let mut tunnel = tunnel.clone();
+        for end in [&mut tunnel.source, &mut tunnel.target] {
+            if let Some(id) = end.memory.as_ref().filter(|id| !in_part.contains(id))
+                && self.store.get(&tunnel.space, id)?.is_none()
+            {
+                end.memory = None;
+            }
+        }
+        Ok(tunnel)
+    }
+
+    /// Counts one that was not stored: somebody may have stored it meanwhile.
+    fn note_failure(&self, number: usize, archived: &Archived, error: Error, brought: &mut BroughtBack) -> Result<()> {
+        if error.code == ErrorCode::Unavailable {
+            return Err(error);
+        }
+        if self.is_there(archived, &mut self.known_memories(std::iter::once(archived))?)? {
+            brought.present += 1;
+        } else {
+            brought.refused.push((number, error));
+        }
+        Ok(())
+    }
+
+    /// The memories among these that are there.
+    fn known_memories<'a>(&self, records: impl Iterator<Item = &'a Archived>) -> Result<Known> {
+        let mut ids: HashMap<&Space, Vec<MemoryId>> = HashMap::new();
+        for memory in records.filter_map(memory) {
+            ids.entry(&memory.space).or_default().push(memory.id.clone());
+        }
+        let mut known = Known::default();
+        for (space, ids) in ids {
+            let places = self.store.places_of(&everything(space), &ids)?;
+            known.memories.extend(places.into_iter().map(|(id, _)| (space.clone(), id)));
+        }
+        Ok(known)
+    }
+
+    /// Whether something with the id or the key of a record is there.
+    fn is_there(&self, archived: &Archived, known: &mut Known) -> Result<bool> {
+        let space = &archived.space;
+        // What has expired has its id until it is swept.
+        let ever = Timestamp::MIN;
+        Ok(match &archived.record {
+            Record::Memory(memory) => known.memories.contains(&(space.clone(), memory.id.clone())),
+            Record::NoteFolder(_) => self.store.note_folder(space)?.is_some(),
+            Record::NoteFile(file) => {
+                let rows = || {
+                    let rows = self.store.note_files(space)?;
+                    Ok(rows.into_iter().map(|row| (row.path.clone(), row)).collect())
+                };
+                let row = gathered(&mut known.note_files, space.clone(), rows)?.get(&file.path);
+                row.is_some_and(|row| row.missing_since.is_none() || file.missing_since.is_some())
+            }
+            Record::Fact(fact) => self.is_known_fact(space, fact)?,
+            Record::Tunnel(tunnel) => {
+                let ids = || Ok(self.store.tunnels(space)?.into_iter().map(|tunnel| tunnel.id).collect());
+                gathered(&mut known.tunnels, space.clone(), ids)?.contains(&tunnel.id)
+            }
+            Record::Setting { owner, name, .. } => self.store.setting(space, owner.as_deref(), name)?.is_some(),
+            Record::SourceFile(file) => {
+                self.store.source_file(space, file.collection.as_deref(), &file.path)?.is_some()
+            }
+            Record::CacheEntry(entry) => {
+                let ids = || {
+                    let queries = self.store.cached_queries(space, &entry.owner, ever)?;
+                    Ok(queries.into_iter().map(|(id, _)| id).collect())
+                };
+                gathered(&mut known.cached, (space.clone(), entry.owner.clone()), ids)?.contains(&entry.id)
+            }
+            // One that has expired makes room.
+            Record::Decision(said) => self.store.decision(space, &said.owner, &said.key, self.now())?.is_some(),
+            Record::KeyedAnswer(kept) => {
+                let owner = kept.owner.as_deref();
+                self.store.keyed_answer(space, owner, &kept.operation, &kept.key, ever)?.is_some()
+            }
+        })
+    }
+
+    /// Whether a fact with this id is there that says the same, or one that says the same and is open as this one is.
+    fn is_known_fact(&self, space: &Space, fact: &Fact) -> Result<bool> {
+        let triple = [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone());
+        let query = FactQuery {
+            space: space.clone(),
+            entity: None,
+            triple: Some(triple),
+            as_of: None,
+            offset: 0,
+            limit: usize::MAX,
+        };
+        let is_same = |other: &Fact| other.id == fact.id || (other.valid_to.is_none() && fact.valid_to.is_none());
+        Ok(self.store.facts(&query)?.iter().any(is_same))
+    }
+}
+
+/// What is known of that key, asked for once.
+fn gathered<K: std::hash::Hash + Eq, V>(
+    known: &mut HashMap<K, V>,
+    key: K,
+    ask: impl FnOnce() -> Result<V>,
+) -> Result<&V> {
+    use std::collections::hash_map::Entry;
+    match known.entry(key) {
+        Entry::Occupied(entry) => Ok(entry.into_mut()),
+        Entry::Vacant(entry) => Ok(entry.insert(ask()?)),
+    }
+}
+
+fn memory(archived: &Archived) -> Option<&Memory> {
+    match &archived.record {
+        Record::Memory(memory) => Some(memory),
+        _ => None,
+    }
+}

@@ -1,0 +1,449 @@
+//! Bringing back what was in an archive.
+
+use std::sync::atomic::AtomicUsize;
+
+use loci_core::{
+    Access, Archived, Batch, CacheEntry, CacheStore, Change, ContentHash, Decision, EnrichmentStatus, Expect, Fact,
+    FileStamp, JobStore, KeyedAnswer, Name, NoteFile, NoteStore, Record, SourceFile, Store, Thread, Tunnel, TunnelEnd,
+};
+use loci_engine::BroughtBack;
+
+use super::faulty_store::FaultyStore;
+use super::*;
+
+const NOW: Timestamp = Timestamp::from_microseconds(1_000_000);
+
+fn archive(store: &dyn Store) -> Vec<Archived> {
+    let mut all = Vec::new();
+    let mut add = |archived| {
+        all.push(archived);
+        Ok(())
+    };
+    store.archive(NOW, &mut add).unwrap();
+    all
+}
+
+fn in_main(record: Record) -> Archived {
+    Archived { space: Space::default(), record }
+}
+
+fn filed(id: &str, content: &str) -> Memory {
+    let memory = Memory::new(Space::default(), MemoryId::new(id), content, "fact", Timestamp::from_microseconds(7));
+    Memory { origin: "engram".to_owned(), visibility: Visibility::Common, ..memory }
+}
+
+fn record(memory: Memory) -> Archived {
+    Archived { space: memory.space.clone(), record: Record::Memory(Box::new(memory)) }
+}
+
+fn owned(owner: &str, memory: Memory) -> Memory {
+    Memory { owner: Some(owner.to_owned()), visibility: Visibility::Private, ..memory }
+}
+
+fn name(key: &str) -> Name {
+    Name { key: key.to_owned(), spelling: key.to_uppercase() }
+}
+
+fn fact_of(id: &str, object: &str) -> Fact {
+    Fact {
+        space: Space::default(),
+        id: id.to_owned(),
+        subject: name("hive"),
+        predicate: name("keeps"),
+        object: name(object),
+        valid_from: None,
+        valid_to: None,
+        source: None,
+        created_at: NOW,
+    }
+}
+
+fn tunnel(id: &str, memory: Option<&str>) -> Tunnel {
+    let end = |section: &str, memory: Option<&str>| TunnelEnd {
+        collection: None,
+        section: section.to_owned(),
+        memory: memory.map(MemoryId::new),
+    };
+    Tunnel {
+        space: Space::default(),
+        id: id.to_owned(),
+        source: end("a", memory),
+        target: end("b", None),
+        label: String::new(),
+        owner: Some("ann".to_owned()),
+        is_common: false,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+fn cached(owner: &str, id: &str, query: &str) -> CacheEntry {
+    CacheEntry {
+        space: Space::default(),
+        id: MemoryId::new(id),
+        owner: owner.to_owned(),
+        query: query.to_owned(),
+        response: "because".to_owned(),
+        vector: None,
+        created_at: NOW,
+        expires_at: NOW.plus_seconds(60),
+    }
+}
+
+/// Something of every kind in two spaces, in the order of an archive, beyond what callers may store.
+fn everything_there_is() -> Vec<Archived> {
+    let elsewhere = Space::parse("space", "other").unwrap();
+    let message = Memory {
+        tier: Tier::ShortTerm,
+        thread: Some(Thread { name: "talk".to_owned(), position: 4 }),
+        access: Access { count: 9, last: Some(NOW) },
+        ..owned("ann", filed("message", "the bees swarm"))
+    };
+    let pending = Memory {
+        enrichment: Some(EnrichmentStatus::Pending),
+        source: Some(message.id.clone()),
+        revision: 12,
+        ..owned("ann", filed("pending", "bees"))
+    };
+    let odd = Memory {
+        place: Place { collection: Some("\n".to_owned()), section: String::new() },
+        weight: 0.1 + 0.2,
+        forgotten_at: Some(NOW),
+        supersedes: Some(MemoryId::new("gone")),
+        created_at: Timestamp::from_microseconds(i64::MIN),
+        updated_at: Timestamp::from_microseconds(i64::MAX),
+        ..filed("odd \u{1}", "")
+    };
+    let decision = Decision {
+        space: Space::default(),
+        owner: "ann".to_owned(),
+        key: "editor".to_owned(),
+        value: "ed".to_owned(),
+        created_at: Timestamp::from_microseconds(3),
+        updated_at: NOW,
+        expires_at: None,
+    };
+    let answer = KeyedAnswer {
+        space: Space::default(),
+        owner: None,
+        origin: "vault".to_owned(),
+        operation: "append".to_owned(),
+        key: "k".to_owned(),
+        request: ContentHash([3; 32]),
+        answer: "done".to_owned(),
+        memories: vec![MemoryId::new("pending")],
+        created_at: NOW,
+        expires_at: NOW.plus_seconds(9),
+    };
+    let stamp = FileStamp { bytes: 3, modified_nanoseconds: -5 };
+    let note_file = NoteFile {
+        path: "a/b.md".to_owned(),
+        stamp,
+        is_settled: true,
+        hash: ContentHash([4; 32]),
+        memory: Some(MemoryId::new("pending")),
+        says_id: false,
+        links: vec!["c".to_owned()],
+        problem: None,
+        missing_since: None,
+    };
+    let source = SourceFile {
+        collection: None,
+        path: "/x".to_owned(),
+        root: "/".to_owned(),
+        format: "text".to_owned(),
+        stamp,
+        bytes_read: 3,
+        hash: ContentHash([5; 32]),
+        parts: 2,
+        is_pending: true,
+        is_whole: false,
+    };
+    let setting = Record::Setting { owner: Some("ann".to_owned()), name: "n".to_owned(), value: "v".to_owned() };
+    vec![
+        record(message),
+        record(pending),
+        record(odd),
+        in_main(Record::NoteFolder("here".to_owned())),
+        in_main(Record::NoteFile(Box::new(note_file))),
+        in_main(Record::Fact(Box::new(fact_of("t2", "bees")))),
+        in_main(Record::Fact(Box::new(fact_of("t1", "wasps")))),
+        in_main(Record::Tunnel(Box::new(tunnel("tie", Some("message"))))),
+        in_main(setting),
+        in_main(Record::SourceFile(Box::new(source))),
+        in_main(Record::CacheEntry(Box::new(cached("ann", "why", "why do bees swarm?")))),
+        in_main(Record::Decision(Box::new(decision))),
+        in_main(Record::KeyedAnswer(Box::new(answer))),
+        record(Memory { space: elsewhere, ..filed("message", "elsewhere") }),
+    ]
+}
+
+fn counted(brought: &BroughtBack) -> (u64, u64, Vec<usize>) {
+    (brought.stored, brought.present, brought.refused.iter().map(|(number, _)| *number).collect())
+}
+
+#[test]
+fn what_was_archived_comes_back_as_it_was() {
+    let Bench { engine, store, .. } = bench();
+    let all = everything_there_is();
+    let mut brought = BroughtBack::default();
+    engine.bring_back(&Caller::local(), &all, &mut brought).unwrap();
+    assert_eq!(counted(&brought), (14, 0, vec![]));
+    assert_eq!(archive(&*store), all);
+    // A second time everything is there.
+    engine.bring_back(&Caller::local(), &all, &mut brought).unwrap();
+    assert_eq!(counted(&brought), (14, 14, vec![]));
+    assert_eq!(archive(&*store), all);
+    // What waited to be enriched waits again, and what was found by its meaning is found by it.
+    assert_eq!(store.job_counts().unwrap().waiting, 1);
+    let jobs = store.lease_jobs(NOW, NOW.plus_seconds(9), "lease", 9).unwrap();
+    assert_eq!(jobs.iter().map(|job| job.memory.as_str()).collect::<Vec<_>>(), ["pending"]);
+    let ann = caller("ann", &WRITER);
+    let (nearest, _) = engine.cached_answer(&ann, "why bees swarm", Some(0.1)).unwrap();
+    assert_eq!(nearest.unwrap().entry.id, MemoryId::new("why"));
+    while engine.embed_pending().unwrap() > 0 {}
+    assert_eq!(engine.pending_embeddings().unwrap(), 0);
+    assert_eq!(found(&engine, &ann, "bees"), [MemoryId::new("pending")]);
+}
+
+#[test]
+fn the_collection_global_is_none() {
+    let Bench { engine, store, .. } = bench();
+    let mut named = filed("a", "text");
+    named.place.collection = Some("global".to_owned());
+    engine.bring_back(&Caller::local(), &[record(named.clone())], &mut BroughtBack::default()).unwrap();
+    named.place.collection = None;
+    assert_eq!(archive(&*store), [record(named)]);
+}
+
+/// The same ids and keys with other contents.
+fn newer() -> Vec<Archived> {
+    let mut there = everything_there_is();
+    for archived in &mut there {
+        match &mut archived.record {
+            Record::Memory(memory) => "newer".clone_into(&mut memory.content),
+            Record::NoteFolder(identity) => "newer".clone_into(identity),
+            Record::NoteFile(file) => file.links.clear(),
+            // Another fact that says the same.
+            Record::Fact(fact) => fact.id += " newer",
+            Record::Tunnel(tunnel) => "newer".clone_into(&mut tunnel.label),
+            Record::Setting { value, .. } => "newer".clone_into(value),
+            Record::SourceFile(file) => file.parts = 77,
+            Record::CacheEntry(entry) => "newer".clone_into(&mut entry.response),
+            Record::Decision(decision) => "newer".clone_into(&mut decision.value),
+            Record::KeyedAnswer(answer) => "newer".clone_into(&mut answer.answer),
+        }
+    }
+    there
+}
+
+#[test]
+fn what_is_there_stays_as_it_is() {
+    let Bench { engine, store, .. } = bench();
+    let there = newer();
+    let mut brought = BroughtBack::default();
+    engine.bring_back(&Caller::local(), &there, &mut brought).unwrap();
+    let before = archive(&*store);
+    engine.bring_back(&Caller::local(), &everything_there_is(), &mut brought).unwrap();
+    assert_eq!(counted(&brought), (14, 14, vec![]));
+    assert_eq!(archive(&*store), before);
+}
+
+/// What is known of a file gives way if the file is gone, and to nothing that is another memory.
+#[test]
+fn a_file_is_the_memory_again_that_it_was() {
+    let archived = everything_there_is();
+    let file = |change: &dyn Fn(&mut NoteFile)| {
+        let file = archived.iter().find_map(|archived| match &archived.record {
+            Record::NoteFile(file) => Some((**file).clone()),
+            _ => None,
+        });
+        let mut file = file.unwrap();
+        change(&mut file);
+        file
+    };
+    let exported = file(&|_| {});
+    let another = |file: &mut NoteFile| file.memory = Some(MemoryId::new("another"));
+    let rows = [
+        (file(&|file| file.missing_since = Some(NOW)), true),
+        (file(&another), false),
+        (file(&|file| (another(file), file.hash = ContentHash([5; 32])).1), false),
+        (file(&|file| (another(file), file.says_id = true).1), false),
+    ];
+    for (known, gives_way) in rows {
+        let Bench { engine, store, .. } = bench();
+        let changes = vec![put_change(filed("another", "the same")), Change::PutNoteFile(Box::new(known.clone()))];
+        store.commit(Batch { space: Space::default(), changes }).unwrap();
+        let mut brought = BroughtBack::default();
+        engine.bring_back(&Caller::local(), &archived, &mut brought).unwrap();
+        assert_eq!(counted(&brought), (13 + u64::from(gives_way), u64::from(!gives_way), vec![]), "{known:?}");
+        let others = if gives_way { vec![] } else { vec![known.path.clone()] };
+        assert_eq!(brought.others, others, "{known:?}");
+        assert_eq!(store.note_files(&Space::default()).unwrap(), [if gives_way { exported.clone() } else { known }]);
+        assert!(store.get(&Space::default(), &MemoryId::new("another")).unwrap().is_some());
+        engine.bring_back(&Caller::local(), &archived, &mut brought).unwrap();
+        assert_eq!(brought.stored, 13 + u64::from(gives_way), "a second time everything is there");
+    }
+}
+
+#[test]
+fn what_cannot_be_stored_is_refused_and_the_rest_goes_on() {
+    let Bench { engine, store, .. } = bench();
+    let local = Caller::local();
+    let thread = Some(Thread { name: "talk".to_owned(), position: 4 });
+    let at_one_place =
+        |id: &str| record(Memory { tier: Tier::ShortTerm, thread: thread.clone(), ..owned("ann", filed(id, "hello")) });
+    store.commit(Batch { space: Space::default(), changes: vec![put_change(filed("deleted", "x"))] }).unwrap();
+    let all = loci_core::Filter::of(Space::default(), local.reader(), NOW);
+    assert_eq!(store.soft_delete(&all, None, NOW, 9), Ok(1));
+    let mut records: Vec<Archived> = (0..40).map(|number| record(filed(&number.to_string(), "text"))).collect();
+    records.insert(11, record(filed("deleted", "as it was")));
+    records.insert(20, at_one_place("first"));
+    records.insert(21, at_one_place("second"));
+    // One that is twice in it, and a tunnel to what is not there.
+    records.push(record(filed("3", "text")));
+    records.push(in_main(Record::Tunnel(Box::new(tunnel("tie", Some("unheard of"))))));
+    records.push(in_main(Record::Fact(Box::new(fact_of("same id", "bees")))));
+    records.push(in_main(Record::Fact(Box::new(fact_of("same id", "wasps")))));
+    records.push(in_main(Record::CacheEntry(Box::new(cached("bob", "taken", "q")))));
+    records.push(in_main(Record::CacheEntry(Box::new(cached("ann", "taken", "q")))));
+    let mut brought = BroughtBack::default();
+    engine.bring_back(&local, &records, &mut brought).unwrap();
+    assert_eq!(counted(&brought), (45, 1, vec![21, 46, 48]), "{brought:?}");
+    let ids = archive(&*store).into_iter().filter_map(|archived| match archived.record {
+        Record::Memory(memory) => Some(memory.id.as_str().to_owned()),
+        _ => None,
+    });
+    let numbers = |range: std::ops::Range<u32>| range.map(|number| number.to_string());
+    let filed: Vec<String> =
+        numbers(0..11).chain(["deleted".to_owned()]).chain(numbers(11..19)).chain(["first".to_owned()]).collect();
+    assert_eq!(ids.take(21).collect::<Vec<_>>(), filed, "as they were filed");
+}
+
+fn put_change(memory: Memory) -> Change {
+    Change::Put { memory: Box::new(memory), passages: Some(Vec::new()), expect: Expect::Absent }
+}
+
+#[test]
+fn nobody_else_brings_anything_back() {
+    let engine = engine();
+    let records = [record(filed("a", "text"))];
+    for caller in [caller("local", &WRITER), caller("root", &[Scope::Admin]), anonymous()] {
+        let refused = engine.bring_back(&caller, &records, &mut BroughtBack::default()).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Forbidden, "{caller:?}");
+    }
+    let too_many = vec![records[0].clone(); limits::IMPORT_MEMORIES_MAX + 1];
+    let refused = engine.bring_back(&Caller::local(), &too_many, &mut BroughtBack::default()).unwrap_err();
+    assert_eq!((refused.code, engine.size().unwrap().memories), (ErrorCode::TooLarge, 0));
+}
+
+/// A wipe during the whole of it, not during one call alone.
+#[test]
+fn a_wipe_between_is_not_undone() {
+    let Bench { engine, store, .. } = bench();
+    let local = Caller::local();
+    let mut brought = BroughtBack::default();
+    engine.bring_back(&local, &[record(owned("ann", filed("before", "x")))], &mut brought).unwrap();
+    // Of one tool set: what came in through others comes back.
+    store.wipe(&Space::default(), "bob", Some("mememory"), NOW).unwrap();
+    store.wipe(&Space::default(), "ann", None, NOW).unwrap();
+    let mut records = everything_there_is();
+    records.push(record(owned("bob", filed("of bob", "x"))));
+    let of_mememory = Memory { origin: "mememory".to_owned(), ..owned("bob", filed("of bob, too", "x")) };
+    records.push(record(of_mememory));
+    brought.stored = 0;
+    engine.bring_back(&local, &records, &mut brought).unwrap();
+    // Ann's message and memory, tunnel, setting, cached answer and decision, and Bob's.
+    assert_eq!(counted(&brought), (9, 0, vec![0, 1, 7, 8, 10, 11, 15]), "{brought:?}");
+    assert!(!format!("{:?}", archive(&*store)).contains("ann\""));
+    // Whoever begins anew after the wipe wants it.
+    let mut anew = BroughtBack::default();
+    engine.bring_back(&local, &records, &mut anew).unwrap();
+    // With the answer that held what is Ann's, and was gone at once.
+    assert_eq!(counted(&anew), (8, 8, vec![]));
+}
+
+#[test]
+fn a_store_that_is_away_stops_it_and_a_second_time_goes_on() {
+    let store = FaultyStore::new(Arc::new(NaiveStore::new()));
+    let clock = Arc::new(FixedClock::new(NOW));
+    let engine = Engine::new(store.clone(), Arc::new(HashingEmbedder::default()), clock, SearchMode::Words);
+    let is_away = Arc::new(AtomicBool::new(true));
+    let (away, commits) = (is_away.clone(), AtomicUsize::new(0));
+    store.before(move |method| {
+        let fails = method == "commit" && commits.fetch_add(1, Ordering::SeqCst) > 0 && away.load(Ordering::SeqCst);
+        if fails { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+    });
+    let all = everything_there_is();
+    let mut brought = BroughtBack::default();
+    let error = engine.bring_back(&Caller::local(), &all, &mut brought).unwrap_err();
+    assert_eq!((error.code, counted(&brought)), (ErrorCode::Unavailable, (13, 0, vec![])));
+    is_away.store(false, Ordering::SeqCst);
+    let mut again = BroughtBack::default();
+    engine.bring_back(&Caller::local(), &all, &mut again).unwrap();
+    assert_eq!(counted(&again), (1, 13, vec![]));
+    assert_eq!(archive(&*store.inner), all);
+    let queries = store.cached_queries(&Space::default(), "ann", NOW).unwrap();
+    assert_eq!(queries.len(), 1);
+}
+
+/// A write that was acknowledged between the look at what is there and the commit.
+#[test]
+fn what_is_written_meanwhile_stays_as_it_is() {
+    let store = FaultyStore::new(Arc::new(NaiveStore::new()));
+    let clock = Arc::new(FixedClock::new(NOW));
+    let engine = Engine::new(store.clone(), Arc::new(HashingEmbedder::default()), clock.clone(), SearchMode::Words);
+    let another = Engine::new(store.inner.clone(), Arc::new(HashingEmbedder::default()), clock, SearchMode::Words);
+    let was_written = AtomicBool::new(false);
+    store.before(move |method| {
+        if method == "commit" && !was_written.swap(true, Ordering::SeqCst) {
+            another.bring_back(&Caller::local(), &newer(), &mut BroughtBack::default())?;
+        }
+        Ok(())
+    });
+    let mut brought = BroughtBack::default();
+    engine.bring_back(&Caller::local(), &everything_there_is(), &mut brought).unwrap();
+    assert_eq!(counted(&brought), (0, 14, vec![]), "{brought:?}");
+    assert_eq!(archive(&*store), newer());
+}
+
+/// Counts how often it is asked, and never answers.
+struct Away(Arc<HashingEmbedder>, AtomicUsize);
+
+impl Embedder for Away {
+    fn model(&self) -> &ModelId {
+        self.0.model()
+    }
+
+    fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>> {
+        Err(Error::unavailable("the model is away"))
+    }
+
+    fn embed_query(&self, _: &str) -> Result<Vec<f32>> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        Err(Error::unavailable("the model is away"))
+    }
+}
+
+#[test]
+fn a_model_that_is_away_is_asked_once() {
+    let questions: Vec<Archived> = (0..40)
+        .map(|number| {
+            in_main(Record::CacheEntry(Box::new(cached("ann", &number.to_string(), &format!("why {number}?")))))
+        })
+        .collect();
+    for (by_words_alone, asked) in [(false, 1), (true, 0)] {
+        let (store, clock) = (Arc::new(NaiveStore::new()), Arc::new(FixedClock::new(NOW)));
+        let away = Arc::new(Away(Arc::default(), AtomicUsize::new(0)));
+        let engine = Engine::new(store, away.clone(), clock, SearchMode::Hybrid);
+        let mut brought = BroughtBack::default();
+        brought.by_words_alone = by_words_alone;
+        for part in questions.chunks(9) {
+            engine.bring_back(&Caller::local(), part, &mut brought).unwrap();
+        }
+        assert_eq!((counted(&brought), away.1.load(Ordering::SeqCst)), ((40, 0, vec![]), asked));
+        assert!(brought.by_words_alone);
+        let (found, _) = engine.cached_answer(&caller("ann", &WRITER), "why 7?", None).unwrap();
+        assert_eq!(found.unwrap().entry.id, MemoryId::new("7"));
+    }
+}

@@ -1,0 +1,245 @@
+//! The places of connections: so many at a time, and which one gives way when all are taken.
+
+use std::collections::HashMap;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, SizeHint};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use crate::subscription::lock;
+
+/// All places of one server.
+pub(crate) struct Places {
+    free: Arc<Semaphore>,
+    taken: Mutex<HashMap<u64, Arc<Place>>>,
+    /// Rings when another connection may give way.
+    freed: Arc<Notify>,
+}
+
+/// The place of one connection.
+pub(crate) struct Place {
+    state: Mutex<State>,
+    freed: Arc<Notify>,
+    /// Rings when this connection is asked to give way.
+    asked: Notify,
+}
+
+struct State {
+    /// Requests under way, and one more while the client has yet to take bytes that were written for it.
+    under_way: usize,
+    /// Since when nothing is under way; of a stranger, since when it is here.
+    since: Instant,
+    has_begun: bool,
+    /// Whether a request of this connection came from somebody we know.
+    is_known: bool,
+    /// Whether it was asked to give way and has not answered.
+    is_asked: bool,
+}
+
+impl State {
+    /// Strangers always may: what they send costs nothing, and would else keep out those we know.
+    fn may_give_way(&self) -> bool {
+        !self.is_known || self.under_way == 0
+    }
+}
+
+/// A taken place; free again when this is dropped.
+pub(crate) struct Taken {
+    number: u64,
+    pub(crate) place: Arc<Place>,
+    places: Arc<Places>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        lock(&self.places.taken).remove(&self.number);
+    }
+}
+
+impl Places {
+    pub(crate) fn new(max: usize) -> Arc<Self> {
+        let free = Arc::new(Semaphore::new(max));
+        Arc::new(Places { free, taken: Mutex::default(), freed: Arc::default() })
+    }
+
+    /// Takes the place of that number, which no other has. If there is none left, the stranger gives way that has been
+    /// here for longest, whatever it does; without strangers, the one that has been idle for longest; if all have
+    /// requests under way, this waits.
+    pub(crate) async fn take(self: &Arc<Self>, number: u64) -> Taken {
+        let permit = loop {
+            let freed = self.freed.notified();
+            if self.free.available_permits() == 0 {
+                self.ask_one();
+            }
+            tokio::select! {
+                Ok(permit) = Arc::clone(&self.free).acquire_owned() => break permit,
+                () = freed => {}
+            }
+        };
+        let state = State { under_way: 0, since: Instant::now(), has_begun: false, is_known: false, is_asked: false };
+        let place = Place { state: Mutex::new(state), freed: Arc::clone(&self.freed), asked: Notify::new() };
+        let place = Arc::new(place);
+        lock(&self.taken).insert(number, Arc::clone(&place));
+        Taken { number, place, places: Arc::clone(self), _permit: permit }
+    }
+
+    /// Asks a connection to give way, if one may and none was asked that has not answered.
+    pub(crate) fn ask_one(&self) {
+        let taken = lock(&self.taken);
+        if taken.values().any(|place| lock(&place.state).is_asked) {
+            return;
+        }
+        let candidates = taken.values().filter_map(|place| {
+            let state = lock(&place.state);
+            state.may_give_way().then_some(((state.is_known, state.since), place))
+        });
+        if let Some((_, place)) = candidates.min_by_key(|(rank, _)| *rank) {
+            lock(&place.state).is_asked = true;
+            place.asked.notify_one();
+        }
+    }
+}
+
+impl Place {
+    /// Waits until this connection has to end for another one. To be waited for by the task of the connection itself,
+    /// so that nothing begins between the decision and the end.
+    pub(crate) async fn gives_way(&self) {
+        loop {
+            self.asked.notified().await;
+            let mut state = lock(&self.state);
+            if state.may_give_way() {
+                return;
+            }
+            state.is_asked = false;
+            // Another one has to be asked.
+            self.freed.notify_waiters();
+        }
+    }
+
+    /// Whether a request has ever begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        lock(&self.state).has_begun
+    }
+
+    /// Notes that a request came from somebody we know.
+    pub(crate) fn know(&self) {
+        lock(&self.state).is_known = true;
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = lock(&self.state);
+        change(&mut state);
+        if state.is_known && state.may_give_way() {
+            state.since = Instant::now();
+            self.freed.notify_waiters();
+        }
+    }
+
+    /// Notes that a request is under way until the result is dropped.
+    pub(crate) fn begin(self: &Arc<Self>) -> UnderWay {
+        let mut state = lock(&self.state);
+        state.under_way += 1;
+        state.has_begun = true;
+        UnderWay(Arc::clone(self))
+    }
+}
+
+/// A request under way.
+pub(crate) struct UnderWay(Arc<Place>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.change(|state| state.under_way -= 1);
+    }
+}
+
+/// A stream that notes in its place whether the client takes what is written. A reply leaves the protocol's buffers
+/// (and those of the encryption) for good when no write is pending here.
+pub(crate) struct NotedStream<S> {
+    pub(crate) inner: S,
+    pub(crate) place: Arc<Place>,
+    pub(crate) is_writing: bool,
+}
+
+impl<S> NotedStream<S> {
+    fn note<T>(&mut self, written: Poll<T>) -> Poll<T> {
+        if written.is_pending() != self.is_writing {
+            self.is_writing = written.is_pending();
+            self.place.change(|state| {
+                if self.is_writing {
+                    state.under_way += 1;
+                } else {
+                    state.under_way -= 1;
+                }
+            });
+        }
+        written
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for NotedStream<S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, read: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(context, read)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for NotedStream<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.note(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write_vectored(context, bytes);
+        self.note(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}
+
+/// The body of a response, whose request is under way until the last of it is taken to be written.
+pub(crate) struct ResponseBody {
+    pub(crate) inner: Body,
+    pub(crate) _under_way: UnderWay,
+}
+
+impl HttpBody for ResponseBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.inner).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,130 @@
+//! Copies of the database: those from before an upgrade, those that go into a backup, and those that come back from
+//! one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use loci_core::Error;
+use rusqlite::Connection;
+use rusqlite::backup::Backup;
+
+use crate::connection::Database;
+use crate::doctor::{self, Problem};
+use crate::failure::Failure;
+use crate::open::{OpenError, Options, analysis, version};
+use crate::{folder, schema};
+
+pub(crate) const BACKUPS: &str = "backups";
+/// What the names of the folders in `backups` begin with in which a damaged write-ahead log was kept, and the database
+/// that it was of, before the store was opened without what is damaged.
+pub const DAMAGED_LOG: &str = "damaged-log-";
+/// The file in the folder of a store that says that a restore was decided and is not done yet. While it is there,
+/// the database and what lies beside it may be of two stores, so that none opens.
+pub const RESTORE_MARK: &str = "restoring/decided.json";
+
+/// What is known of a database that nobody uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspected {
+    /// The version of its schema.
+    pub schema: i64,
+    /// The memories in it, those that are softly deleted not among them.
+    pub memories: u64,
+    /// What is wrong with it.
+    pub problems: Vec<Problem>,
+}
+
+/// The database as of one moment. While it lives, the log keeps what it needs, and grows.
+#[derive(Debug)]
+pub struct Snapshot(Connection);
+
+impl Snapshot {
+    pub(crate) fn of(database: &Database) -> Result<Self, Error> {
+        let begin = || -> rusqlite::Result<Connection> {
+            let connection = database.connect_reader()?;
+            // The transaction begins with the first read.
+            connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master;")?;
+            Ok(connection)
+        };
+        Ok(Snapshot(begin().map_err(Failure::from)?))
+    }
+
+    /// Copies it into this file, which may be there and be empty. The copy is durable, and a whole database without
+    /// a log beside it.
+    ///
+    /// # Errors
+    /// `unavailable` if the database cannot be read or the file cannot be written.
+    pub fn copy_to(&self, file: &Path) -> Result<(), Error> {
+        copy(&self.0, file).map_err(Failure::from)?;
+        let flushed = fs::File::open(file).and_then(|file| file.sync_all());
+        Ok(flushed.map_err(|error| OpenError::from_io(&error, file))?)
+    }
+}
+
+/// Looks through a database that lies somewhere on its own, after what its log may hold was moved into it.
+pub(crate) fn inspect(file: &Path) -> Result<Inspected, OpenError> {
+    let failed = |error: rusqlite::Error| OpenError::from_database(&error, file);
+    let database = Database { path: file.to_owned(), busy_timeout: Options::default().busy_timeout };
+    let connection = database.connect().map_err(failed)?;
+    let schema = version(&connection, &database)?;
+    if schema == 0 {
+        return Err(OpenError::NotADatabase { database: file.to_owned() });
+    }
+    analysis(&connection, &database, schema)?;
+    connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(failed)?;
+    let is_current = schema == schema::VERSION;
+    // What is made of the words can be made again.
+    let problems = if is_current { doctor::check(&connection, false) } else { doctor::check_older(&connection) };
+    let problems = problems.map_err(|failure| match failure {
+        Failure::Database(error) => failed(error),
+        Failure::Refused(error) => OpenError::Io { path: file.to_owned(), problem: error.message },
+    })?;
+    let sql = "SELECT count(*) FROM memory WHERE deleted_at IS NULL";
+    let count: i64 = connection.query_row(sql, [], |row| row.get(0)).map_err(failed)?;
+    Ok(Inspected { schema, memories: count.cast_unsigned(), problems })
+}
+
+/// Copies all pages in one step, which is one read of the source, so that no writer makes it begin anew. The target
+/// is worth nothing until it is whole, so that it needs no journal.
+pub(crate) fn copy(source: &Connection, target: &Path) -> rusqlite::Result<()> {
+    let mut copy = Connection::open(target)?;
+    copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
+    Backup::new(source, &mut copy)?.run_to_completion(i32::MAX, Duration::from_millis(10), None)
+}
+
+/// Whether a restore into the folder was decided and is not done.
+pub(crate) fn is_restoring(folder: &Path) -> bool {
+    folder.join(RESTORE_MARK).exists()
+}
+
+/// Whether there is a backup from before the upgrade to these versions.
+pub(crate) fn has_backup(folder: &Path, target: &str) -> bool {
+    let Ok(mut files) = fs::read_dir(folder.join(BACKUPS)) else { return false };
+    let target = format!("-{target}-");
+    files.any(|file| file.is_ok_and(|file| file.file_name().to_string_lossy().contains(&target)))
+}
+
+/// Copies the database as it is into the folder of backups. The copy has its final name only when
+/// it is whole and on the disk.
+pub(crate) fn back_up(
+    folder: &Path,
+    database: &Database,
+    connection: &Connection,
+    versions: &str,
+) -> Result<PathBuf, OpenError> {
+    let backups = folder.join(BACKUPS);
+    let failed = |error: rusqlite::Error| OpenError::from_database(&error, &backups);
+    let io_failed = |error: std::io::Error| OpenError::from_io(&error, &backups);
+    folder::prepare(&backups)?;
+    let now = "SELECT strftime('%Y%m%dT%H%M%SZ', 'now')";
+    let now: String = connection.query_row(now, [], |row| row.get(0)).map_err(failed)?;
+    let unfinished = backups.join("unfinished.db");
+    let _ = fs::remove_file(&unfinished);
+    let file = folder::create_file(&unfinished).map_err(io_failed)?;
+    copy(connection, &unfinished).map_err(failed)?;
+    file.sync_all().map_err(io_failed)?;
+    let backup = backups.join(format!("loci-{versions}-{now}.db"));
+    fs::rename(&unfinished, &backup).and_then(|()| folder::flush(&backups)).map_err(io_failed)?;
+    tracing::info!(backup = %backup.display(), of = %database.path.display(), "backed up before the upgrade");
+    Ok(backup)
+}

@@ -1,0 +1,377 @@
+//! Making anew what is derived: indexes, counts, passages and their words, what refers to nothing.
+//!
+//! The work goes to the writer in parts, with pauses in which other processes write.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use loci_core::{Error, Result};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, ErrorCode};
+
+use crate::connection::{Database, Readers};
+use crate::doctor::references::{COUNTS, RULES, Rule, VECTORS, differences};
+use crate::doctor::tables::is_broken;
+use crate::doctor::{ProblemKind, Structure, check, each_wrong_text};
+use crate::failure::{Failure, Result as Outcome};
+use crate::read::POSITION_BITS;
+use crate::write::log;
+use crate::writer::Writer;
+use crate::{reanalysis, trees};
+
+/// How long one part of the work holds up others, about.
+const PART_MAX: Duration = Duration::from_millis(50);
+/// Vectors that one part drops.
+const VECTORS_MAX: usize = 1_000;
+
+/// Something that a repair did, in words; as an error, what it could not do.
+pub type Repaired = std::result::Result<String, String>;
+
+/// What came of making something anew.
+fn made(tried: Result<()>, what: &str) -> Repaired {
+    tried
+        .map(|()| format!("made {what} anew"))
+        .map_err(|error| format!("could not make {what} anew: {}", error.message))
+}
+
+/// Why an index cannot be made, if rows have one key that can be only one's.
+fn doubled(error: rusqlite::Error) -> Failure {
+    if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) {
+        return error.into();
+    }
+    let way_out = "two rows have the same key; `loci import` into another data folder takes one of each, of what `loci \
+                   export` writes";
+    Error::unavailable(way_out).into()
+}
+
+/// What [`SqliteStore::reindex`] made anew.
+///
+/// [`SqliteStore::reindex`]: crate::SqliteStore::reindex
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reindexed {
+    /// Indexes of the database.
+    pub indexes: usize,
+    /// Memories whose passages and words were made from their texts.
+    pub memories: usize,
+    /// Damaged texts, which were left as they are.
+    pub damaged: usize,
+    /// Passages whose vectors were dropped.
+    pub vectors: usize,
+}
+
+/// The parts of a store that the work needs.
+pub(crate) struct Work<'a> {
+    pub(crate) database: &'a Database,
+    pub(crate) readers: &'a Readers,
+    pub(crate) writer: &'a Writer,
+}
+
+impl Work<'_> {
+    /// Makes good what is wrong; returns what was done, and what could not be, in words.
+    pub(crate) fn repair(&self) -> Result<Vec<Repaired>> {
+        let mut done = Vec::new();
+        // Whatever is written may land on what still reads of something that was filed.
+        if self.is_damaged()? || !self.mend_trees(&mut done)? || !self.mend_indexes(&mut done)? {
+            return Ok(done);
+        }
+        // First of all, since whatever else changes a row gives it a checksum that holds.
+        let broken = self.readers.read(|connection| {
+            let broken = is_broken(connection, "passage")?;
+            column(connection, &format!("SELECT DISTINCT row >> {POSITION_BITS} FROM passage WHERE {broken}"))
+        })?;
+        let (mut renewed, _) = self.renew(&broken)?;
+        done.extend(self.writer.run(broken_rows)?.into_iter().map(Ok));
+        for rule in RULES.iter().chain([&VECTORS]).filter(|rule| !rule.repair.is_empty()) {
+            let repaired = self.writer.run(|connection| apply(connection, rule))?;
+            if repaired > 0 {
+                done.push(Ok(format!("put right {repaired} {}", rule.what)));
+            }
+        }
+        let mut wrong = Vec::new();
+        self.readers.read(|connection| each_wrong_text(connection, |row, _| wrong.push(row)))?;
+        renewed += self.renew(&wrong)?.0;
+        if renewed > 0 {
+            done.push(Ok(format!("made the passages and words of {renewed} memories from their texts")));
+        }
+        let noted = self.writer.run(|connection| {
+            let broken = is_broken(connection, "analysis")?;
+            let note = format!("UPDATE analysis SET version = ?1 WHERE {broken}");
+            Ok(connection.execute(&note, [reanalysis::VERSION])?)
+        })?;
+        done.extend((noted > 0).then(|| Ok("noted the version of the analysis".to_owned())));
+        done.extend(self.writer.run(|connection| counts(connection, false))?.into_iter().map(Ok));
+        Ok(done)
+    }
+
+    fn structure(&self) -> Result<Structure> {
+        self.readers.read(|connection| Structure::of(&*connection.unchecked_transaction()?))
+    }
+
+    /// Whether something that was filed is known to be damaged.
+    fn is_damaged(&self) -> Result<bool> {
+        let problems = self.readers.read(|connection| check(connection, false))?;
+        Ok(problems.iter().any(|problem| problem.kind == ProblemKind::Damaged))
+    }
+
+    /// Makes the trees of what is derived anew that cannot be read, and gives back pages that nothing uses. Says whether
+    /// what was filed is still whole, as far as can be seen now.
+    fn mend_trees(&self, done: &mut Vec<Repaired>) -> Result<bool> {
+        let structure = self.structure()?;
+        if structure.broken_trees.is_empty() && !structure.has_unused_pages {
+            return Ok(true);
+        }
+        // What tables are filled from comes through indexes.
+        let (mut trees, mut tables) = (Vec::new(), Vec::new());
+        for tree in structure.broken_trees {
+            if trees::is_derived(&tree) { tables.push(tree) } else { trees.push(tree) }
+        }
+        trees.append(&mut tables);
+        for tree in trees {
+            let name = tree.clone();
+            let tried = self.writer.run(move |connection| {
+                trees::replace(connection, &name).map_err(|failure| match failure {
+                    Failure::Database(error) => doubled(error),
+                    refused @ Failure::Refused(_) => refused,
+                })?;
+                fill(connection, &name)
+            });
+            done.push(made(tried, &format!("{tree}, which could not be read,")));
+        }
+        // More can be seen now; and in those pages may be what is left of it.
+        if self.is_damaged()? {
+            return Ok(false);
+        }
+        let vacuumed = self.database.connect().and_then(|connection| connection.execute_batch("VACUUM"));
+        // The writer knows what a fault of the disk means for what comes next.
+        let vacuumed = vacuumed.or_else(|error| self.writer.run(move |_| Err(error.into())));
+        let what = "the pages that nothing used";
+        done.push(match vacuumed {
+            Ok(()) => Ok(format!("gave back {what}")),
+            Err(error) => Err(format!("could not give back {what}: {}", error.message)),
+        });
+        Ok(true)
+    }
+
+    /// Makes the indexes anew that are wrong; says whether what was filed is still whole, as far as can be seen now.
+    fn mend_indexes(&self, done: &mut Vec<Repaired>) -> Result<bool> {
+        let Structure { wrong_indexes, broken_trees, .. } = self.structure()?;
+        // Of a tree that is not sound, pages would be freed that may belong to something that was filed.
+        if wrong_indexes.is_empty() || !broken_trees.is_empty() {
+            return Ok(broken_trees.is_empty());
+        }
+        for index in wrong_indexes {
+            done.push(made(self.make_index(&index), &format!("the index {index}")));
+        }
+        Ok(!self.is_damaged()?)
+    }
+
+    /// Makes all anew, whether it is wrong or not.
+    pub(crate) fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
+        let indexes = self.indexes()?;
+        for index in &indexes {
+            paced(|| self.make_index(index))?;
+        }
+        self.writer.run(|connection| counts(connection, true))?;
+        let vectors = if embeddings { self.drop_vectors()? } else { 0 };
+        let sql = "SELECT row FROM memory WHERE deleted_at IS NULL ORDER BY row";
+        let rows: Vec<i64> = self.readers.read(|connection| column(connection, sql))?;
+        let (memories, damaged) = self.renew(&rows)?;
+        Ok(Reindexed { indexes: indexes.len(), memories, damaged, vectors })
+    }
+
+    fn indexes(&self) -> Result<Vec<String>> {
+        let sql = "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name";
+        self.readers.read(|connection| column(connection, sql))
+    }
+
+    fn make_index(&self, index: &str) -> Result<()> {
+        let sql = format!("REINDEX \"{}\"", index.replace('"', "\"\""));
+        self.writer.run(move |connection| connection.execute_batch(&sql).map_err(doubled))
+    }
+
+    /// Makes the passages of these memories from their texts; returns of how many, and how many texts are damaged.
+    fn renew(&self, rows: &[i64]) -> Result<(usize, usize)> {
+        let (mut done, mut renewed, mut damaged) = (0, 0, 0);
+        while done < rows.len() {
+            let rest = rows[done..].iter().copied().take(1_000).collect();
+            let part = paced(|| self.writer.run(move |connection| renew_part(connection, rest)))?;
+            done += part.seen;
+            renewed += part.renewed;
+            damaged += part.damaged;
+        }
+        Ok((renewed, damaged))
+    }
+
+    /// Drops all vectors of texts; returns of how many passages.
+    fn drop_vectors(&self) -> Result<usize> {
+        let mut dropped = 0;
+        loop {
+            let part = paced(|| self.writer.run(drop_part))?;
+            dropped += part;
+            if part == 0 {
+                return Ok(dropped);
+            }
+        }
+    }
+}
+
+/// Does a part, then waits for as long, so that other processes find the database free.
+#[expect(clippy::disallowed_methods, reason = "the lock of the database has no queue: others try now and then")]
+fn paced<T>(part: impl FnOnce() -> Result<T>) -> Result<T> {
+    let begun = Instant::now();
+    let done = part()?;
+    thread::sleep(begun.elapsed());
+    Ok(done)
+}
+
+/// One part of renewing.
+struct Part {
+    seen: usize,
+    renewed: usize,
+    damaged: usize,
+}
+
+fn renew_part(connection: &Connection, rows: Vec<i64>) -> Outcome<Part> {
+    let begun = Instant::now();
+    let mut part = Part { seen: 0, renewed: 0, damaged: 0 };
+    for row in rows {
+        if part.seen > 0 && begun.elapsed() > PART_MAX {
+            break;
+        }
+        part.seen += 1;
+        connection.execute_batch("SAVEPOINT renewal")?;
+        let renewed = reanalysis::renew_memory(connection, row, true).and_then(|_| log(connection, row));
+        match renewed {
+            Ok(()) => part.renewed += 1,
+            Err(failure) if failure.is_damage() => {
+                connection.execute_batch("ROLLBACK TO renewal")?;
+                part.damaged += 1;
+            }
+            Err(failure) => return Err(failure),
+        }
+        connection.execute_batch("RELEASE renewal")?;
+    }
+    Ok(part)
+}
+
+fn drop_part(connection: &Connection) -> Outcome<usize> {
+    let mut passages = BTreeSet::new();
+    for sql in [
+        "DELETE FROM further_vector WHERE (passage, model) IN (SELECT passage, model FROM further_vector LIMIT ?1)
+            RETURNING passage",
+        "UPDATE passage SET model = NULL, scale = NULL, vector = NULL
+            WHERE row IN (SELECT row FROM passage WHERE model IS NOT NULL LIMIT ?1) RETURNING row",
+    ] {
+        let mut statement = connection.prepare_cached(sql)?;
+        let rows = statement.query_map([VECTORS_MAX as i64], |row| row.get::<_, i64>(0))?;
+        passages.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
+    }
+    log_all(connection, passages.iter().map(|passage| passage >> POSITION_BITS))?;
+    Ok(passages.len())
+}
+
+/// The only column of a statement.
+fn column<T: FromSql>(connection: &Connection, sql: &str) -> Outcome<Vec<T>> {
+    Ok(connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Notes a change of each of these memories, once.
+fn log_all(connection: &Connection, memories: impl Iterator<Item = i64>) -> Outcome<()> {
+    let memories: BTreeSet<i64> = memories.filter(|memory| *memory > 0).collect();
+    memories.into_iter().try_for_each(|memory| log(connection, memory))
+}
+
+/// Makes an end of what a rule forbids; returns of how many rows.
+fn apply(connection: &Connection, rule: &Rule) -> Outcome<usize> {
+    let memories: Vec<i64> = column(connection, &format!("SELECT memory FROM ({})", rule.found))?;
+    if !memories.is_empty() {
+        connection.execute_batch(rule.repair)?;
+        log_all(connection, memories.iter().copied())?;
+    }
+    Ok(memories.len())
+}
+
+/// Gives a table that was made anew what others rely on from that moment: no memory is counted, or hidden, that it does
+/// not know, and no vector is of a model that takes the number of another one.
+fn fill(connection: &Connection, table: &str) -> Outcome<()> {
+    if let Some(count) = COUNTS.iter().find(|count| count.table == table) {
+        connection.execute_batch(&format!("INSERT INTO {table} {}", count.afresh))?;
+    }
+    if table == "model" {
+        let memories: Vec<i64> = column(
+            connection,
+            &format!("SELECT DISTINCT row >> {POSITION_BITS} FROM passage WHERE model IS NOT NULL"),
+        )?;
+        connection.execute_batch(
+            "UPDATE passage SET model = NULL, scale = NULL, vector = NULL WHERE model IS NOT NULL;
+             UPDATE cache_entry SET model = NULL, scale = NULL, vector = NULL WHERE model IS NOT NULL;
+             DELETE FROM further_vector",
+        )?;
+        log_all(connection, memories.into_iter())?;
+    }
+    Ok(())
+}
+
+/// Counts anew what is counted wrongly, or all; returns what was done, in words.
+fn counts(connection: &Connection, all: bool) -> Outcome<Vec<String>> {
+    let mut done = Vec::new();
+    for count in &COUNTS {
+        if all || differences(connection, count)? > 0 {
+            connection.execute_batch(&format!("DELETE FROM {0}; INSERT INTO {0} {1}", count.table, count.afresh))?;
+            done.push(format!("counted anew {}", count.what));
+        }
+    }
+    Ok(done)
+}
+
+/// Removes rows whose checksums do not hold and that nobody filed; passages are left to the renewal. Returns what was
+/// done, in words.
+fn broken_rows(connection: &Connection) -> Outcome<Vec<String>> {
+    let mut done = Vec::new();
+    let mut say = |count: usize, what: &str| {
+        if count > 0 {
+            done.push(format!("{what} ({count})"));
+        }
+    };
+    // First of all, since whatever else changes a row gives it a checksum that holds.
+    for (table, what) in
+        [("access", "forgot damaged counts of returns"), ("cache_entry", "removed damaged cached answers")]
+    {
+        let broken = is_broken(connection, table)?;
+        say(connection.execute(&format!("DELETE FROM {table} WHERE {broken}"), [])?, what);
+    }
+
+    let models = is_broken(connection, "model")?;
+    let models = format!("SELECT row FROM model WHERE {models}");
+    let memories: Vec<i64> =
+        column(connection, &format!("SELECT row >> {POSITION_BITS} FROM passage WHERE model IN ({models})"))?;
+    connection.execute_batch(&format!(
+        "UPDATE passage SET model = NULL, scale = NULL, vector = NULL WHERE model IN ({models});
+         UPDATE cache_entry SET model = NULL, scale = NULL, vector = NULL WHERE model IN ({models});
+         DELETE FROM further_vector WHERE model IN ({models})"
+    ))?;
+    log_all(connection, memories.into_iter())?;
+    say(
+        connection.execute(&format!("DELETE FROM model WHERE row IN ({models})"), [])?,
+        "dropped the vectors of models",
+    );
+
+    let vectors = is_broken(connection, "further_vector")?;
+    let passages: Vec<i64> =
+        column(connection, &format!("DELETE FROM further_vector WHERE {vectors} RETURNING passage"))?;
+    log_all(connection, passages.iter().map(|passage| passage >> POSITION_BITS))?;
+    say(passages.len(), "dropped damaged further vectors");
+
+    let jobs = is_broken(connection, "job")?;
+    let anew = format!(
+        "INSERT OR REPLACE INTO job (memory, due_at, attempts) SELECT row, 0, 0 FROM memory
+         WHERE enrichment = 'pending' AND deleted_at IS NULL AND row IN (SELECT memory FROM job WHERE {jobs})"
+    );
+    say(connection.execute(&anew, [])?, "began damaged jobs anew");
+    say(
+        connection.execute(&format!("DELETE FROM job WHERE {jobs}"), [])?,
+        "removed damaged jobs that wait for nothing",
+    );
+    Ok(done)
+}

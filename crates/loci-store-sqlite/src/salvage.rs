@@ -1,0 +1,261 @@
+//! What still reads of a damaged database.
+//!
+//! Not by statements: SQLite finds a row by the way down a tree of pages, and one broken page of that way hides all
+//! that lies below it. Here every page of the file is looked at by itself, in the form that
+//! <https://www.sqlite.org/fileformat2.html> describes. A row is known by its own bytes: the number and the types of
+//! its columns are those of a table, and the checksum that it carries is that of its values (`checksum.rs`). So rows
+//! are found whose page no tree leads to any more, and a row with one flipped bit is none.
+//!
+//! A page counts in its newest version that a commit wrote into the write-ahead log, as far as the log can be read
+//! (`log.rs`), else in that of the database file. What follows a damaged place in the log is not used, though much of
+//! it may be whole: the row of a memory and its text lie in two pages, and only commits without a gap say that two
+//! pages belong together.
+//!
+//! # What cannot be detected
+//!
+//! - A database file of no bytes in a folder to which nothing but the file was copied: so a database begins. Where
+//!   loci made it, a mark in `loci.lock` says that there was one.
+//! - Where a checkpoint has copied a log whose end was then cut off, that the database is newer than the rest of the log.
+//!   Pages of two times then come together, which the checksums of texts and the check of integrity name.
+//! - A log that ends exactly after a commit, or of whose last commit nothing but other bytes is left: so it would be
+//!   if the machine had lost power before that commit.
+//! - A page that the disk gives back as it was at an earlier time, whole: nothing in it is wrong. Where other pages
+//!   say otherwise (an index, the terms of a text) the check of integrity finds it.
+//! - A row that somebody wrote on purpose: the checksum finds accidents, it is no signature.
+//! - Several flipped bits, further apart than 32, that leave the checksum as it was: one such row in 4,294,967,296.
+//! - What lies in free space and belongs to nothing. Nothing is lost by it.
+//!
+//! Salvage itself knows no more of a row that is gone than indexes that are whole say. It does not look into rollback
+//! journals, which loci never uses, and finds nothing in databases from before schema 7, whose rows carry no checksums.
+
+mod log;
+mod pages;
+mod scratch;
+mod tables;
+mod tree_page;
+mod trees;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use loci_core::{Archived, Error, Timestamp};
+
+use self::pages::Pages;
+use self::scratch::{Scratch, TEXTS, noun};
+use self::tables::Tables;
+use self::tree_page::{Kind, TreePage};
+use self::trees::Trees;
+use crate::checksum;
+use crate::failure::Result;
+
+pub(crate) use self::log::{Log, log_of};
+pub use self::log::{LogState, look_at_log};
+
+/// Entries of each list of a report.
+const LIST_MAX: usize = 1_000;
+
+/// What was salvaged, and what not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Salvaged {
+    /// Records that were handed out.
+    pub records: u64,
+    /// Rows that were found once more and left out, the older ones if they differ.
+    pub repeated: u64,
+    /// What is known to be lost, in words; at most 1,000 entries. Ids and keys may be in them, never contents.
+    pub lost: Vec<String>,
+    /// How many more there are of them.
+    pub lost_more: u64,
+    /// Pages that were found of the database; if it was cut off it had more.
+    pub pages: u64,
+    /// Pages in which something is wrong, in no order; at most 1,000.
+    pub damaged_pages: Vec<DamagedPage>,
+    /// How many more there are of them.
+    pub damaged_pages_more: u64,
+    /// How far the write-ahead log was read.
+    pub log: LogState,
+}
+
+impl Salvaged {
+    /// Whether nothing is wrong, so that nothing can be lost.
+    pub fn is_whole(&self) -> bool {
+        // Of a list of which there is more, there is something.
+        self.lost.is_empty() && self.damaged_pages.is_empty() && self.log.unread == 0
+    }
+}
+
+/// A page of a database in which something is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedPage {
+    /// Its number; the first is 1.
+    pub number: u32,
+    /// What is wrong, in words.
+    pub problem: String,
+}
+
+/// A report that is being written.
+#[derive(Debug, Default)]
+pub(crate) struct Report(Salvaged);
+
+impl Report {
+    fn damage(&mut self, page: DamagedPage) {
+        if self.0.damaged_pages.len() < LIST_MAX {
+            self.0.damaged_pages.push(page);
+        } else {
+            self.0.damaged_pages_more += 1;
+        }
+    }
+
+    fn lose(&mut self, what: String) {
+        if self.0.lost.len() < LIST_MAX {
+            self.0.lost.push(what);
+        } else {
+            self.0.lost_more += 1;
+        }
+    }
+}
+
+/// Reads all that is whole of the database in this file and of its write-ahead log, whatever else is damaged, and gives
+/// it to `visit` in the order of [`ArchiveStore::archive`](loci_core::ArchiveStore::archive), which also says what is
+/// left out at `now`. Each record is as it was written, but for one thing: how often a memory was returned is 0 if
+/// that is lost. Neither file is changed; nobody else may change them meanwhile.
+///
+/// # Errors
+/// `unavailable` if the file cannot be opened, or if there is no place for temporary files; the first error of `visit`.
+pub fn salvage(
+    database: &Path,
+    now: Timestamp,
+    visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
+) -> Result<Salvaged, Error> {
+    let pages = Pages::open(database)?;
+    let (scratch, mut report) = search(&pages)?;
+    let records = scratch.hand_out(now, &mut report, visit)?;
+    Ok(Salvaged { records, pages: u64::from(pages.count), log: pages.state, ..report.0 })
+}
+
+/// How many rows of each table of what was filed are found in any page, whether or not a tree leads to it.
+pub(crate) fn filed_rows(database: &Path) -> Result<BTreeMap<String, i64>> {
+    let (scratch, _) = search(&Pages::open(database)?)?;
+    scratch.counts()
+}
+
+/// Collects the rows of all pages.
+fn search(pages: &Pages) -> Result<(Scratch, Report)> {
+    let mut report = Report::default();
+    if !pages.begins_well {
+        report.damage(DamagedPage { number: 1, problem: "it does not begin as a database does".to_owned() });
+    }
+    let trees = Trees::walk(pages, &mut report);
+    let (scratch, tables) = Scratch::new()?;
+    let mut search = Search { pages, trees: &trees, tables: &tables, scratch: &scratch, report, later: Vec::new() };
+    for number in 1..=pages.count {
+        search.look_at(number)?;
+    }
+    search.take_the_rest()?;
+    let report = search.report;
+    Ok((scratch, report))
+}
+
+/// The look at every page.
+struct Search<'a> {
+    pages: &'a Pages,
+    trees: &'a Trees,
+    tables: &'a Tables,
+    scratch: &'a Scratch,
+    report: Report,
+    /// Rows to which no tree of their table leads: whether they are texts, how new they are, their pages, and their
+    /// places in them.
+    later: Vec<(bool, Reverse<i64>, u32, usize)>,
+}
+
+impl Search<'_> {
+    fn look_at(&mut self, number: u32) -> Result<()> {
+        let owner = self.trees.owner(number);
+        let bytes = self.pages.read(number);
+        let Some(page) = bytes.as_deref().and_then(|bytes| TreePage::parse(number, bytes)) else {
+            self.report_page(number, owner);
+            return Ok(());
+        };
+        if page.kind == Kind::TableInterior {
+            return Ok(());
+        }
+        if let Some(table) = owner.and_then(Scratch::indexed) {
+            for cell in (0..page.cells).filter_map(|place| page.cell(place)) {
+                if let Some(record) = cell.record(self.pages) {
+                    self.scratch.expect_indexed(table, &record)?;
+                }
+            }
+        }
+        // Whoever claims a page may be wrong. A row is known by its checksum.
+        let owner = owner.and_then(|owner| self.tables.find(owner));
+        self.take_rows(number, &page, owner)
+    }
+
+    /// Says what a page without a form may have held.
+    fn report_page(&mut self, number: u32, owner: Option<&str>) {
+        let table = owner.and_then(|owner| self.tables.find(owner)).map(|table| table.name.as_str());
+        if let Some(noun) = table.and_then(noun) {
+            self.report.lose(format!("what page {number} held, if it is not named apart; each is a {noun}"));
+        }
+    }
+
+    fn take_rows(&mut self, number: u32, page: &TreePage<'_>, owner: Option<&tables::Table>) -> Result<()> {
+        let (mut broken, mut nameless) = (0, 0);
+        for place in 0..page.cells {
+            let cell = page.cell(place);
+            let record = cell.as_ref().and_then(|cell| cell.record(self.pages));
+            let row = cell.as_ref().zip(record.as_ref()).and_then(|(cell, record)| self.tables.row(cell, record));
+            match (row, owner) {
+                (Some(row), Some(owner)) if row.table.name == owner.name => {
+                    self.report.0.repeated += u64::from(!self.scratch.insert(&row)?);
+                }
+                (Some(row), _) => {
+                    if self.scratch.takes(&row.table.name) {
+                        self.later.push((row.table.name == TEXTS, Reverse(row.age()), number, place));
+                    }
+                }
+                (None, Some(owner)) => {
+                    broken += 1;
+                    let row = cell.and_then(|cell| cell.row);
+                    if let Some(row) = row.filter(|_| owner.has_row_numbers && noun(&owner.name).is_some()) {
+                        self.scratch.expect(&owner.name, row, None)?;
+                    } else {
+                        nameless += 1;
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        if let Some(noun) = owner.and_then(|owner| noun(&owner.name)).filter(|_| nameless > 0) {
+            self.report.lose(match nameless {
+                1 => format!("a {noun}, in page {number}"),
+                // A damaged page may say that it has more rows than fit into it.
+                _ => format!("up to {nameless} rows in page {number}, if they are not named apart; each is a {noun}"),
+            });
+        }
+        if let Some(owner) = owner.filter(|_| broken > 0) {
+            let problem =
+                format!("{broken} of its {} rows, of {}, are not as they were written", page.cells, owner.name);
+            self.report.damage(DamagedPage { number, problem });
+        }
+        Ok(())
+    }
+
+    /// Takes the rows to which no tree leads, if there is none with their key; the newest first. Texts come last, since
+    /// the records tell which is theirs.
+    fn take_the_rest(&mut self) -> Result<()> {
+        self.later.sort_unstable();
+        for (_, _, number, place) in std::mem::take(&mut self.later) {
+            let Some(bytes) = self.pages.read(number) else { continue };
+            let Some(cell) = TreePage::parse(number, &bytes).and_then(|page| page.cell(place)) else { continue };
+            let record = cell.record(self.pages);
+            if let Some(row) = record.as_ref().and_then(|record| self.tables.row(&cell, record)) {
+                self.report.0.repeated += u64::from(!self.scratch.insert(&row)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

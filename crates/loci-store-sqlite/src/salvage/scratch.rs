@@ -1,0 +1,247 @@
+//! Where whole rows are put together again: a database of our schema that nobody else sees and that goes with its
+//! connection. So what is handed out is read as from any store, each thing once.
+
+use std::collections::{BTreeMap, HashMap};
+
+use loci_core::{Archived, Timestamp};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, params, params_from_iter};
+
+use super::tables::{Row, Table, Tables};
+use super::tree_page::Record;
+use super::{Report, checksum};
+use crate::failure::Result;
+use crate::schema::{self, Definition};
+use crate::{archive, trees};
+
+/// The tables that what is handed out is made from, with what their rows are, and an index, if one has a key that
+/// names them, followed by the number of the row.
+const TABLES: [(&str, &str, &str); 13] = [
+    ("memory", "memory", "memory_by_id"),
+    ("content", "text", ""),
+    ("access", "count of returns", ""),
+    ("note_folder", "name of the folder of notes", ""),
+    ("note_file", "file of notes", ""),
+    ("fact", "fact", "fact_by_id"),
+    ("graph_name", "spelling of a name in facts", ""),
+    ("tunnel", "tunnel", "tunnel_by_id"),
+    ("setting", "setting", ""),
+    ("source_file", "file that memories were made from", ""),
+    ("cache_entry", "cached answer", "sqlite_autoindex_cache_entry_1"),
+    ("decision", "decision", "sqlite_autoindex_decision_1"),
+    ("keyed_answer", "answer under a key", "keyed_answer_by_key"),
+];
+
+/// The table of texts.
+pub(crate) const TEXTS: &str = "content";
+/// Takes a text in the place of one that the record does not tell of.
+const RIGHT_TEXT: &str = "
+    UPDATE content SET text = ?2 WHERE memory = ?1 AND EXISTS (
+        SELECT 1 FROM memory WHERE row = ?1 AND text_checksum = loci_checksum(?2)
+            AND text_checksum <> loci_checksum(content.text))";
+/// What is left of a memory in two pages may be of two times, or of two memories.
+const FOREIGN_TEXTS: &str = "
+    DELETE FROM content WHERE EXISTS (
+        SELECT 1 FROM memory WHERE row = content.memory AND text_checksum <> loci_checksum(content.text))";
+
+/// What rows are known of, though they may be lost: by an index, or by a cell that is damaged.
+const KNOWN: &str = "
+    CREATE TEMP TABLE known (tree TEXT NOT NULL, row INTEGER NOT NULL, name TEXT, PRIMARY KEY (tree, row)) WITHOUT ROWID;";
+
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    connection: Connection,
+    /// By tables' names, how rows are inserted.
+    insertions: HashMap<String, String>,
+}
+
+impl Scratch {
+    /// Makes one, and the tables that rows in it may be of.
+    pub(crate) fn new() -> Result<(Self, Tables)> {
+        // Kept in memory while it is small, then in the folder for temporary files.
+        let connection = Connection::open("")?;
+        checksum::register(&connection)?;
+        connection
+            .execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;")?;
+        connection.execute_batch("BEGIN")?;
+        // What is counted by triggers is of no use here.
+        let is_needed = |definition: &&Definition| {
+            matches!(definition.kind.as_str(), "table" | "index") && !definition.name.starts_with("sqlite_")
+        };
+        for definition in schema::definitions()?.iter().filter(is_needed) {
+            connection.execute_batch(&definition.sql)?;
+        }
+        connection.execute_batch(KNOWN)?;
+        let tables = Tables::of(&connection)?;
+        let is_taken = |table: &&Table| noun(&table.name).is_some() || !trees::is_derived(&table.name);
+        let taken = tables.all().filter(is_taken);
+        let insertions = taken.map(|table| (table.name.clone(), table.insertion())).collect();
+        Ok((Scratch { connection, insertions }, tables))
+    }
+
+    /// How many rows there are of each table of what was filed.
+    pub(crate) fn counts(&self) -> Result<BTreeMap<String, i64>> {
+        let filed = self.insertions.keys().filter(|table| !trees::is_derived(table));
+        let count = |table: &String| {
+            let sql = format!("SELECT count(*) FROM {table}");
+            Ok((table.clone(), self.connection.query_row(&sql, [], |row| row.get(0))?))
+        };
+        filed.map(count).collect()
+    }
+
+    /// Whether rows of this table matter.
+    pub(crate) fn takes(&self, table: &str) -> bool {
+        self.insertions.contains_key(table)
+    }
+
+    /// Takes a row; says whether it is the first with its key. Of texts the one stays that the record tells of.
+    pub(crate) fn insert(&self, row: &Row<'_>) -> Result<bool> {
+        let Some(sql) = self.insertions.get(&row.table.name) else { return Ok(true) };
+        let execute = |sql: &str| -> Result<bool> {
+            let values = row.written().map(rusqlite::types::ToSqlOutput::Borrowed);
+            Ok(self.connection.prepare_cached(sql)?.execute(params_from_iter(values))? > 0)
+        };
+        let is_first = execute(sql)?;
+        if !is_first && row.table.name == TEXTS {
+            execute(RIGHT_TEXT)?;
+        }
+        Ok(is_first)
+    }
+
+    /// Notes that the table should have a row.
+    pub(crate) fn expect(&self, table: &str, row: i64, name: Option<&str>) -> Result<()> {
+        let sql = "INSERT INTO known (tree, row, name) VALUES (?1, ?2, ?3)
+            ON CONFLICT DO UPDATE SET name = coalesce(excluded.name, name)";
+        self.connection.prepare_cached(sql)?.execute(params![table, row, name])?;
+        Ok(())
+    }
+
+    /// Whether the index says which rows a table has.
+    pub(crate) fn indexed(index: &str) -> Option<&'static str> {
+        TABLES.iter().find(|(.., other)| !other.is_empty() && *other == index).map(|(table, ..)| *table)
+    }
+
+    /// Notes the row that a record of such an index stands for.
+    pub(crate) fn expect_indexed(&self, table: &str, record: &Record) -> Result<()> {
+        let Some(values) = record.values() else { return Ok(()) };
+        let [space, keys @ .., ValueRef::Integer(row)] = values.as_slice() else { return Ok(()) };
+        let text = |value: &ValueRef<'_>| value.as_str().ok().map(|text| format!("`{text}`"));
+        let keys: Vec<_> = keys.iter().filter_map(text).collect();
+        let name = format!("{} in space {}", keys.join(" "), text(space).unwrap_or_default());
+        self.expect(table, *row, Some(&name))
+    }
+}
+
+/// What one row of a table is called.
+pub(crate) fn noun(table: &str) -> Option<&'static str> {
+    TABLES.iter().find(|(other, ..)| *other == table).map(|(_, noun, _)| *noun)
+}
+
+/// Memories of which one half is missing or both are, but for those that no read would show.
+const LOST_MEMORIES: &str = "
+    WITH row_of AS (
+        SELECT row FROM memory UNION SELECT memory FROM content
+        UNION SELECT row FROM known WHERE tree IN ('memory', 'content'))
+    SELECT row_of.row, m.space, m.id, known.name, c.memory IS NOT NULL
+    FROM row_of LEFT JOIN memory AS m ON m.row = row_of.row LEFT JOIN content AS c ON c.memory = row_of.row
+        LEFT JOIN known ON known.tree = 'memory' AND known.row = row_of.row
+    WHERE (m.row IS NULL OR c.memory IS NULL)
+        AND m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > ?1)
+    ORDER BY row_of.row";
+/// Memories of which nobody knows any more how often they were returned.
+const LOST_COUNTS: &str = "
+    SELECT m.space, m.id FROM known JOIN memory AS m ON m.row = known.row JOIN content AS c ON c.memory = m.row
+    WHERE known.tree = 'access' AND known.row NOT IN (SELECT memory FROM access) ORDER BY m.row";
+/// Facts that name what has no spelling any more.
+const NAMELESS_FACTS: &str = "
+    SELECT row, space, id FROM fact AS f WHERE
+        NOT EXISTS (SELECT 1 FROM graph_name WHERE space = f.space AND is_relation = 0 AND key = f.subject)
+        OR NOT EXISTS (SELECT 1 FROM graph_name WHERE space = f.space AND is_relation = 1 AND key = f.predicate)
+        OR NOT EXISTS (SELECT 1 FROM graph_name WHERE space = f.space AND is_relation = 0 AND key = f.object)
+    ORDER BY row";
+
+impl Scratch {
+    /// Says what of all that is known of cannot be handed out, and hands out the rest.
+    pub(crate) fn hand_out(
+        &self,
+        now: Timestamp,
+        report: &mut Report,
+        visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
+    ) -> Result<u64> {
+        self.report_memories(now, report)?;
+        for (table, noun, _) in TABLES.iter().filter(|(table, ..)| !matches!(*table, "memory" | "content" | "access")) {
+            let number = if *table == "decision" { "rowid" } else { "row" };
+            // Of the others no row has a number, and none is known of.
+            let sql = format!(
+                "SELECT row, name FROM known WHERE tree = ?1 AND row NOT IN (SELECT {number} FROM {table}) ORDER BY row"
+            );
+            if self.connection.prepare_cached(IS_KNOWN)?.exists([table])? {
+                self.each(&sql, params![table], |row| {
+                    let (number, name): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
+                    report.lose(format!("{noun} {}", name.unwrap_or_else(|| format!("in row {number}"))));
+                    Ok(())
+                })?;
+            }
+        }
+        self.report_facts(report)?;
+        self.connection.execute_batch("COMMIT")?;
+        let mut records = 0;
+        archive::all(&self.connection, now, &mut |record| {
+            visit(record)?;
+            records += 1;
+            Ok(())
+        })?;
+        Ok(records)
+    }
+
+    fn report_memories(&self, now: Timestamp, report: &mut Report) -> Result<()> {
+        self.connection.execute(FOREIGN_TEXTS, [])?;
+        self.each(LOST_MEMORIES, params![now.microseconds()], |row| {
+            let (number, space, id): (i64, Option<String>, Option<String>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (name, has_text): (Option<String>, bool) = (row.get(3)?, row.get(4)?);
+            report.lose(match (space.zip(id), name) {
+                (Some((space, id)), _) => format!("memory `{id}` in space `{space}`: its text"),
+                (None, Some(name)) if has_text => format!("memory {name}: all but its text"),
+                (None, Some(name)) => format!("memory {name}: all of it"),
+                (None, None) if has_text => format!("a memory in row {number}: all but its text"),
+                (None, None) => format!("a memory in row {number}: all of it"),
+            });
+            Ok(())
+        })?;
+        self.each(LOST_COUNTS, [], |row| {
+            let (space, id): (String, String) = (row.get(0)?, row.get(1)?);
+            report.lose(format!("memory `{id}` in space `{space}`: how often it was returned"));
+            Ok(())
+        })
+    }
+
+    /// A fact is told by its names. One that has lost the spelling of a name is not the one that was filed.
+    fn report_facts(&self, report: &mut Report) -> Result<()> {
+        let mut nameless: Vec<i64> = Vec::new();
+        self.each(NAMELESS_FACTS, [], |row| {
+            nameless.push(row.get(0)?);
+            let (space, id): (String, String) = (row.get(1)?, row.get(2)?);
+            report.lose(format!("fact `{id}` in space `{space}`: how a name in it is spelled"));
+            Ok(())
+        })?;
+        let mut delete = self.connection.prepare_cached("DELETE FROM fact WHERE row = ?1")?;
+        nameless.iter().try_for_each(|row| delete.execute([row]).map(drop))?;
+        Ok(())
+    }
+
+    fn each(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+        mut read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<()> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(parameters)?;
+        while let Some(row) = rows.next()? {
+            read(row)?;
+        }
+        Ok(())
+    }
+}
+
+const IS_KNOWN: &str = "SELECT 1 FROM known WHERE tree = ?1";

@@ -1,0 +1,211 @@
+//! Whose row is it? The tables of our schema, and how a row is known for one of theirs.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, params};
+
+use super::checksum;
+use super::tree_page::{Cell, Record};
+use crate::failure::{Result, damaged};
+
+/// The tables whose rows carry checksums.
+#[derive(Debug)]
+pub(crate) struct Tables(Vec<Table>);
+
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) name: String,
+    /// Whether its rows have numbers; else its rows are in the pages of an index.
+    pub(crate) has_row_numbers: bool,
+    /// In the order of the record.
+    columns: Vec<Column>,
+    /// What the checksum is of.
+    summed: Vec<Summed>,
+    /// Which column rows from before it was added lack.
+    added: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Column {
+    name: String,
+    kind: String,
+    may_be_null: bool,
+    /// Whether it is the number of the row, in whose place the record has nothing.
+    is_row_number: bool,
+    is_generated: bool,
+}
+
+#[derive(Debug)]
+enum Summed {
+    Column(usize),
+    Text(String),
+}
+
+/// A row whose checksum holds.
+#[derive(Debug)]
+pub(crate) struct Row<'a> {
+    pub(crate) table: &'a Table,
+    /// In the order of the table's columns.
+    pub(crate) values: Vec<ValueRef<'a>>,
+}
+
+const CHECKSUM: &str = "checksum";
+/// The column that schema 8 added to a table, and what it is for rows from before.
+const ADDED: (&str, &str, &[u8]) = ("keyed_answer", "memories", b"[]");
+
+impl Tables {
+    /// Those of the schema that this connection has.
+    pub(crate) fn of(connection: &Connection) -> Result<Self> {
+        let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%loci_checksum(%'";
+        let mut statement = connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        let mut tables = Vec::new();
+        while let Some(row) = rows.next()? {
+            tables.push(Table::of(connection, row.get(0)?, &row.get::<_, String>(1)?)?);
+        }
+        Ok(Tables(tables))
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Table> {
+        self.0.iter()
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Table> {
+        self.0.iter().find(|table| table.name == name)
+    }
+
+    /// The row that is in a cell, if it is one of these tables and its checksum holds.
+    pub(crate) fn row<'a>(&'a self, cell: &Cell<'_>, record: &'a Record) -> Option<Row<'a>> {
+        let values = record.values()?;
+        self.0.iter().find_map(|table| table.row(cell.row, &values))
+    }
+}
+
+impl Table {
+    fn of(connection: &Connection, name: String, sql: &str) -> Result<Self> {
+        let has_row_numbers = !sql.contains("WITHOUT ROWID");
+        // What is computed whenever it is read (2) is not in the record. A key comes first where rows have no numbers;
+        // our tables name its columns first, in its order.
+        let query = "SELECT name, type, \"notnull\", pk, hidden, (SELECT count(*) FROM pragma_table_xinfo(?1) WHERE pk)
+            FROM pragma_table_xinfo(?1) WHERE hidden <> 2 ORDER BY cid";
+        let mut statement = connection.prepare_cached(query)?;
+        let columns = statement.query_map(params![name], |row| {
+            let (kind, is_key): (String, bool) = (row.get(1)?, row.get(3)?);
+            let is_row_number = has_row_numbers && is_key && kind == "INTEGER" && row.get::<_, i64>(5)? == 1;
+            Ok(Column {
+                name: row.get(0)?,
+                may_be_null: !row.get::<_, bool>(2)? && (!is_key || has_row_numbers && !is_row_number),
+                kind,
+                is_row_number,
+                is_generated: row.get::<_, i64>(4)? != 0,
+            })
+        })?;
+        let columns = columns.collect::<rusqlite::Result<Vec<_>>>()?;
+        let list = sql.split_once("loci_checksum(").and_then(|(_, rest)| rest.split_once(')')).ok_or_else(damaged)?.0;
+        let summed = list.split(',').map(str::trim).map(|argument| match argument.strip_prefix('\'') {
+            Some(text) => Some(Summed::Text(text.trim_end_matches('\'').to_owned())),
+            None => columns.iter().position(|column| column.name == argument).map(Summed::Column),
+        });
+        let summed = summed.collect::<Option<_>>().ok_or_else(damaged)?;
+        let added = columns.iter().position(|column| (name.as_str(), column.name.as_str()) == (ADDED.0, ADDED.1));
+        Ok(Table { name, has_row_numbers, columns, summed, added })
+    }
+
+    /// The statement that gives the table a row, unless it has one with this key.
+    pub(crate) fn insertion(&self) -> String {
+        let written = self.columns.iter().filter(|column| !column.is_generated);
+        let names: Vec<_> = written.map(|column| column.name.as_str()).collect();
+        let (names, marks) = (names.join(", "), vec!["?"; names.len()].join(", "));
+        format!("INSERT OR IGNORE INTO {} ({names}) VALUES ({marks})", self.name)
+    }
+
+    fn row<'a>(&'a self, number: Option<i64>, values: &[ValueRef<'a>]) -> Option<Row<'a>> {
+        if number.is_some() != self.has_row_numbers {
+            return None;
+        }
+        if let Some(added) = self.added.filter(|_| values.len() + 1 == self.columns.len()) {
+            let mut whole = values.to_vec();
+            whole.insert(added, ValueRef::Text(ADDED.2));
+            return self.whole_row(number, &whole, Some(added));
+        }
+        self.whole_row(number, values, None)
+    }
+
+    /// The row with these values, but one that its checksum is not of.
+    fn whole_row<'a>(&'a self, number: Option<i64>, values: &[ValueRef<'a>], added: Option<usize>) -> Option<Row<'a>> {
+        if values.len() != self.columns.len() {
+            return None;
+        }
+        let values = self.columns.iter().zip(values).map(|(column, value)| column.value(*value, number));
+        let values = values.collect::<Option<Vec<_>>>()?;
+        let is_summed =
+            |summed: &&Summed| !matches!((summed, added), (Summed::Column(column), Some(added)) if *column == added);
+        let summed = self.summed.iter().filter(is_summed).map(|summed| match summed {
+            Summed::Column(column) => values.get(*column).copied(),
+            Summed::Text(text) => Some(ValueRef::Text(text.as_bytes())),
+        });
+        let sum = checksum::of(summed.collect::<Option<Vec<_>>>()?.into_iter());
+        let row = Row { table: self, values };
+        (row.number(CHECKSUM) == Some(sum)).then_some(row)
+    }
+}
+
+impl Column {
+    /// The value that the record's value stands for, if it is one for this column.
+    fn value<'a>(&self, value: ValueRef<'a>, row: Option<i64>) -> Option<ValueRef<'a>> {
+        match (self.kind.as_str(), value) {
+            (_, ValueRef::Null) if self.is_row_number => row.map(ValueRef::Integer),
+            (_, ValueRef::Null) => self.may_be_null.then_some(ValueRef::Null),
+            // A fraction that is whole may be kept as a whole number.
+            ("REAL", ValueRef::Integer(number)) => Some(ValueRef::Real(number as f64)),
+            ("INTEGER", ValueRef::Integer(_)) if !self.is_row_number => Some(value),
+            ("REAL", ValueRef::Real(_)) | ("BLOB", ValueRef::Blob(_)) | ("ANY", _) => Some(value),
+            ("TEXT", ValueRef::Text(bytes)) => std::str::from_utf8(bytes).is_ok().then_some(value),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    /// The whole number in that column, if there is one.
+    pub(crate) fn number(&self, column: &str) -> Option<i64> {
+        let place = self.table.columns.iter().position(|other| other.name == column)?;
+        self.values.get(place)?.as_i64().ok()
+    }
+
+    /// What the [insertion](Table::insertion) of the row needs, in its order.
+    pub(crate) fn written(&self) -> impl Iterator<Item = ValueRef<'a>> {
+        let pairs = self.table.columns.iter().zip(&self.values);
+        pairs.filter(|(column, _)| !column.is_generated).map(|(_, value)| *value)
+    }
+
+    /// By what is found newer of two with one key.
+    pub(crate) fn age(&self) -> i64 {
+        ["revision", "updated_at", "created_at"].iter().find_map(|column| self.number(column)).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+impl Tables {
+    /// That of any two tables whose columns may hold the same values, the checksums differ.
+    pub(crate) fn assert_rows_are_told_apart(&self) {
+        let may_be = |a: &Column, b: &Column| {
+            a.is_row_number == b.is_row_number && (a.kind == b.kind || [&a.kind, &b.kind].contains(&&"ANY".to_owned()))
+        };
+        let texts = |table: &Table| -> Vec<String> {
+            let text = |summed: &Summed| match summed {
+                Summed::Text(text) => Some(text.clone()),
+                Summed::Column(_) => None,
+            };
+            table.summed.iter().filter_map(text).collect()
+        };
+        assert!(self.0.len() > 20);
+        for (place, one) in self.0.iter().enumerate() {
+            for other in &self.0[..place] {
+                let are_alike = one.has_row_numbers == other.has_row_numbers
+                    && one.columns.len() == other.columns.len()
+                    && one.columns.iter().zip(&other.columns).all(|(a, b)| may_be(a, b));
+                assert!(!are_alike || texts(one) != texts(other), "{} and {}", one.name, other.name);
+            }
+        }
+    }
+}

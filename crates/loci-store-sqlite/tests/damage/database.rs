@@ -1,0 +1,277 @@
+//! Damages of the database file.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+
+use loci_core::{Access, Archived, Record};
+use loci_store_sqlite::{OpenError, Options, Salvaged, SqliteStore};
+use loci_testkit::Random;
+use rusqlite::Connection;
+
+use crate::content::{archive, fill, open};
+use crate::trial::{Files, Original, Outcome, Repaired, run, try_each};
+use crate::{is_complete, new_folder};
+
+const PAGE: usize = 4_096;
+
+/// A page as SQLite's own statistics tell of it.
+#[derive(Debug, Clone)]
+struct Page {
+    /// The table or index; none if it is free.
+    owner: String,
+    kind: String,
+    cells: usize,
+    is_index: bool,
+}
+
+impl Page {
+    /// How many records may be lost with it.
+    fn records(&self, original: &Original) -> usize {
+        match (self.owner.as_str(), self.kind.as_str()) {
+            ("graph_name", _) => original.archive.len(),
+            // With each, an answer that holds its text.
+            ("memory", "leaf") => 2 * self.cells,
+            ("content" | "fact" | "tunnel" | "cache_entry" | "decision" | "keyed_answer", "leaf")
+            | ("note_folder" | "note_file" | "setting" | "source_file", "leaf" | "internal") => self.cells,
+            ("content" | "keyed_answer" | "memory", "overflow") => 1,
+            _ => 0,
+        }
+    }
+}
+
+/// One damage of the file.
+#[derive(Debug, Clone)]
+enum Damage {
+    Zeros { page: usize },
+    Flip { place: usize, bit: u8 },
+    Cut { length: usize },
+}
+
+impl Damage {
+    fn apply(&self, whole: &[u8]) -> Vec<u8> {
+        let mut bytes = whole.to_vec();
+        match *self {
+            Damage::Zeros { page } => bytes[page * PAGE..(page + 1) * PAGE].fill(0),
+            Damage::Flip { place, bit } => bytes[place] ^= 1 << bit,
+            Damage::Cut { length } => bytes.truncate(length),
+        }
+        bytes
+    }
+
+    /// The pages that it touches.
+    fn pages(&self, count: usize) -> std::ops::Range<usize> {
+        match *self {
+            Damage::Zeros { page } => page..page + 1,
+            Damage::Flip { place, .. } => place / PAGE..place / PAGE + 1,
+            Damage::Cut { length } => length / PAGE..count,
+        }
+    }
+
+    /// How many records may be lost by it.
+    fn records(&self, pages: &[Page], original: &Original) -> usize {
+        let touched = self.pages(pages.len());
+        let records = |page: &Page| page.records(original);
+        match *self {
+            // A bit of a cell is one of one row, and an answer may hold its text.
+            Damage::Flip { place, .. } if place % PAGE >= 12 + 2 * pages[touched.start].cells => {
+                let Page { owner, .. } = &pages[touched.start];
+                let most = match owner.as_str() {
+                    "graph_name" => usize::MAX,
+                    "memory" => 2,
+                    _ => 1,
+                };
+                records(&pages[touched.start]).min(most)
+            }
+            _ => pages[touched].iter().map(records).sum(),
+        }
+    }
+}
+
+fn pages(database: &Path, count: usize) -> Vec<Page> {
+    let free = Page { owner: String::new(), kind: String::new(), cells: 0, is_index: false };
+    let mut pages = vec![free; count];
+    let connection = Connection::open(database).unwrap();
+    let sql = "SELECT pageno, s.name, pagetype, ncell, m.type IS 'index' FROM dbstat AS s LEFT JOIN sqlite_master AS m USING (name)";
+    let mut statement = connection.prepare(sql).unwrap();
+    let mut rows = statement.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let [number, cells] = [0, 3].map(|column| row.get::<_, i64>(column).unwrap() as usize);
+        let [owner, kind] = [1, 2].map(|column| row.get(column).unwrap());
+        pages[number - 1] = Page { owner, kind, cells, is_index: row.get(4).unwrap() };
+    }
+    pages
+}
+
+/// Where in an interior page another page's number is, and which.
+fn pointers(page: &[u8]) -> Vec<(usize, u32)> {
+    let short = |place: usize| usize::from(u16::from_be_bytes([page[place], page[place + 1]]));
+    let places = std::iter::once(8).chain((0..short(3)).map(|cell| short(12 + 2 * cell)));
+    places.map(|place| (place, u32::from_be_bytes(page[place..place + 4].try_into().unwrap()))).collect()
+}
+
+/// Every page zeroed; in every page some bits flipped, of its header, of its list of cells, anywhere; the file cut off
+/// at borders of pages and within.
+fn damages(whole: &[u8], pages: &[Page]) -> Vec<Damage> {
+    let (flips, step) = if is_complete() { (12, 1) } else { (1, 25) };
+    let mut random = Random::new(8);
+    let mut damages = Vec::new();
+    for (page, Page { cells, .. }) in pages.iter().enumerate() {
+        damages.push(Damage::Zeros { page });
+        let start = page * PAGE;
+        let mut flip = |end: usize| {
+            damages.push(Damage::Flip { place: start + random.below(end), bit: random.below(8) as u8 });
+        };
+        for number in 0..flips {
+            flip(if (page + number).is_multiple_of(3) { 12 + 2 * cells } else { PAGE });
+        }
+        if page.is_multiple_of(step) {
+            damages.push(Damage::Cut { length: start });
+            damages.push(Damage::Cut { length: start + 1 + random.below(PAGE - 1) });
+        }
+    }
+    // Where one page leads to another, so that it leads to a wrong one.
+    for (page, _) in pages.iter().enumerate().filter(|(page, Page { kind, .. })| *page > 0 && kind == "internal") {
+        let leads = pointers(&whole[page * PAGE..][..PAGE]).into_iter().flat_map(|(place, child)| {
+            let is_page = move |bit: &u32| (1..=pages.len() as u32).contains(&(child ^ 1 << bit));
+            (0..32).filter(is_page).map(move |bit| (page * PAGE + place + 3 - bit as usize / 8, (bit % 8) as u8))
+        });
+        let leads: Vec<_> = leads.collect();
+        let tried = if is_complete() { leads.len() } else { 4 };
+        for _ in 0..tried.min(leads.len()) {
+            let (place, bit) = leads[random.below(leads.len())];
+            damages.push(Damage::Flip { place, bit });
+        }
+    }
+    // What the file begins with is of another kind than all else.
+    let header = (0..100).step_by(if is_complete() { 1 } else { 3 });
+    damages.extend(header.map(|place| Damage::Flip { place, bit: random.below(8) as u8 }));
+    damages
+}
+
+/// What somebody filed, without what a repair may forget: cached answers, and how often something was returned.
+fn filed(archive: &[Archived]) -> Vec<Archived> {
+    let filed = archive.iter().filter(|archived| !matches!(archived.record, Record::CacheEntry(_))).cloned();
+    let without_access = |mut archived: Archived| {
+        if let Record::Memory(memory) = &mut archived.record {
+            memory.access = Access::default();
+        }
+        archived
+    };
+    filed.map(without_access).collect()
+}
+
+/// How many damages were named, harmless, and with a loss; and what did not hold.
+#[derive(Debug, Default)]
+struct Tally {
+    named: usize,
+    harmless: usize,
+    lossy: usize,
+    repaired: usize,
+    wrong: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, damage: &Damage, pages: &[Page], original: &Original, outcome: &Outcome) {
+        let touched = &pages[damage.pages(pages.len())];
+        let mut wrong = |what: String| self.wrong.push(format!("{damage:?} in {:?}: {what}", touched.first()));
+        if outcome.is_named() {
+            self.named += 1;
+        } else {
+            self.harmless += 1;
+            if outcome.archive.as_ref() != Some(&original.archive) {
+                wrong("there is a change, and nobody noticed".to_owned());
+            }
+        }
+        // An index that leads to a page of a table is not told from a table that leads to one of an index.
+        let shares_page = outcome.problems.iter().any(|problem| problem.contains("2nd reference"));
+        match &outcome.repaired {
+            Some(Repaired { problems, archive, .. }) if problems.is_empty() || shares_page => {
+                self.repaired += 1;
+                if archive.as_deref().map(filed) != Some(filed(&original.archive)) {
+                    wrong(format!("a repair changed what was filed: {:?}", outcome.repaired));
+                }
+            }
+            Some(Repaired { done, problems, .. }) => {
+                wrong(format!("{:?} was not made good by {done:?}: {problems:?}", outcome.problems));
+            }
+            None if !shares_page && outcome.is_named() && matches!(touched, [page] if page.is_index) => {
+                wrong(format!("an index is not made anew: {:?}", outcome.problems));
+            }
+            None => {}
+        }
+        let missing = match outcome.missing(original) {
+            Ok(missing) => missing,
+            Err(problem) => return wrong(problem),
+        };
+        self.lossy += usize::from(!missing.is_empty());
+        let most = damage.records(pages, original);
+        let Salvaged { lost, .. } = &outcome.salvaged;
+        if missing.len() > most {
+            wrong(format!("{} are missing, and not only {most}: {missing:?}", missing.len()));
+        }
+        if !missing.is_empty() && outcome.salvaged.is_whole() {
+            wrong(format!("{missing:?} are missing, and nothing says so"));
+        }
+        if matches!(touched, [page] if matches!(page.owner.as_str(), "memory" | "content")) {
+            let ids = missing.iter().filter_map(|key| key.split_once("memory ")).map(|(_, id)| format!("`{id}`"));
+            let mut unnamed = ids.filter(|id| !lost.iter().any(|lost| lost.contains(id.as_str()))).peekable();
+            if unnamed.peek().is_some() {
+                wrong(format!("{:?} are lost and not named in {lost:?}", unnamed.collect::<Vec<_>>()));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_damage_of_the_database_is_noticed_and_the_rest_is_salvaged() {
+    let folder = new_folder();
+    let original = Original::of(fill(folder.path()));
+    let database = folder.path().join("loci.db");
+    let whole = fs::read(&database).unwrap();
+    let pages = pages(&database, whole.len() / PAGE);
+    for kind in ["internal", "leaf", "overflow", ""] {
+        assert!(pages.iter().any(|page| page.kind == kind), "there are pages of every kind: {kind}");
+    }
+    let sound = run(folder.path(), Files { database: &whole, log: &[], index: &[] });
+    assert!(sound.handed_out == original.archive, "what is whole is handed out as by the store, in its order");
+    let Salvaged { records, pages: count, .. } = sound.salvaged;
+    assert_eq!(count, pages.len() as u64);
+    assert_eq!(sound.salvaged, Salvaged { records, pages: count, ..Salvaged::default() });
+    assert_eq!(sound.problems, Vec::<String>::new());
+    let damages = damages(&whole, &pages);
+    eprintln!("{} damages of {} pages", damages.len(), pages.len());
+    let tally = Mutex::new(Tally::default());
+    try_each(&damages, |folder, damage| {
+        let outcome = run(folder, Files { database: &damage.apply(&whole), log: &[], index: &[] });
+        tally.lock().unwrap().add(damage, &pages, &original, &outcome);
+    });
+    let Tally { named, harmless, lossy, repaired, wrong } = tally.into_inner().unwrap();
+    eprintln!(
+        "{} damages of {} pages: {named} named, {harmless} harmless; {lossy} with a loss, {repaired} made good",
+        damages.len(),
+        pages.len()
+    );
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(named + harmless, damages.len());
+}
+
+#[test]
+fn a_database_that_is_cut_off_to_nothing_is_no_new_one() {
+    let folder = new_folder();
+    let expected = fill(folder.path());
+    let database = folder.path().join("loci.db");
+    let whole = fs::read(&database).unwrap();
+    fs::write(&database, "").unwrap();
+    let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
+    assert!(matches!(refused, OpenError::NotADatabase { .. }), "{refused}");
+    assert!(fs::read(&database).unwrap().is_empty());
+    fs::write(&database, whole).unwrap();
+    assert!(archive(&open(folder.path())).unwrap() == expected);
+    // Without the file, a new one is meant; and one whose making was cut off is made again.
+    fs::remove_file(&database).unwrap();
+    assert_eq!(archive(&open(folder.path())).unwrap(), []);
+    fs::write(folder.path().join("loci.lock"), "").unwrap();
+    fs::write(&database, "").unwrap();
+    assert_eq!(archive(&open(folder.path())).unwrap(), []);
+}

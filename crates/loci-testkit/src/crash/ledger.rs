@@ -1,0 +1,294 @@
+//! What was asked for, what was acknowledged, and what therefore must, may and must not be there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+/// Added to the number of a message for the long-term memory that is made of it.
+const KEPT: u32 = 1_000_000;
+
+/// What kind of thing somebody filed, which decides what its state tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ThingKind {
+    /// A memory of mememory.
+    Memory,
+    /// A note: a file, and a memory that is its index.
+    Note,
+    /// A memory of engram: its state tells who may read it, too.
+    Engram,
+    /// A discovery of engram, likewise.
+    Discovery,
+    /// A drawer of mempalace: its state tells where it is filed, too.
+    Drawer,
+    /// An entry of a diary.
+    Diary,
+    /// A message of a conversation.
+    Message,
+    /// The long-term memory that is made of a message, whose number is less by a million.
+    Kept,
+    /// A cached answer.
+    Cache,
+    /// A choice under a name.
+    Decision,
+    /// A fact of the knowledge graph: `open` or `ended`.
+    Fact,
+    /// A tunnel between two places.
+    Tunnel,
+    /// A setting of hooks: its words.
+    Setting,
+}
+
+/// Something that somebody filed, or will.
+#[derive(Debug, Clone)]
+pub struct Thing {
+    /// Its number, by which it is known before it has an id.
+    pub number: u32,
+    /// What it is.
+    pub kind: ThingKind,
+    /// Its id, once an answer or the store has told it.
+    pub id: Option<String>,
+    /// Whose it is or where it lies, for calls that are for many things.
+    pub group: String,
+    /// The states in which it may be: one, but while a call is under way or in doubt. None: it is not there.
+    pub states: Vec<Option<String>>,
+    /// Whether a call for it is under way or in doubt.
+    pub is_busy: bool,
+    /// The last version that was asked for.
+    pub version: u32,
+}
+
+/// A call of a tool that writes.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Its number.
+    pub id: u64,
+    /// The dialect that has the tool.
+    pub dialect: &'static str,
+    /// The tool.
+    pub tool: &'static str,
+    /// What it is asked.
+    pub arguments: Value,
+    /// The state that each thing has afterwards.
+    pub effects: Vec<(u32, Option<String>)>,
+    /// Whether all of it happens or nothing.
+    pub is_atomic: bool,
+    /// Whether it may be asked again, under the same key, if no answer came.
+    pub is_keyed: bool,
+    /// A thing that may or may not go with the others.
+    pub may_remove: Option<u32>,
+    /// The group of which it removes everything.
+    pub clears: Option<String>,
+}
+
+/// A thing as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its id.
+    pub id: String,
+    /// Its version, or how it is broken; of a fact or a setting its state.
+    pub version: String,
+    /// Its collection and section, with a slash between them.
+    pub place: String,
+    /// Who may read it.
+    pub visibility: String,
+    /// Whether it is forgotten, and there all the same.
+    pub is_forgotten: bool,
+}
+
+/// Everything that was found, by the numbers of things; each should be there once.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// In the store.
+    pub stored: BTreeMap<u32, Vec<Seen>>,
+    /// Among the files of notes.
+    pub files: BTreeMap<u32, Vec<Seen>>,
+}
+
+/// The things and the calls.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    /// The things by number.
+    pub things: BTreeMap<u32, Thing>,
+    /// The calls that nobody has answered.
+    pub open: BTreeMap<u64, Call>,
+    /// How many calls were acknowledged.
+    pub acknowledged: u64,
+    pub(super) calls: u64,
+    pub(super) last_thing: u32,
+}
+
+impl Thing {
+    /// The state that this shows.
+    fn state(&self, seen: &Seen) -> String {
+        match self.kind {
+            ThingKind::Drawer => format!("{} {}", seen.version, seen.place),
+            ThingKind::Engram | ThingKind::Discovery => format!("{} {}", seen.version, seen.visibility),
+            ThingKind::Note if seen.is_forgotten => format!("{} deleted", seen.version),
+            _ => seen.version.clone(),
+        }
+    }
+
+    /// Whether it is certainly there, for further calls.
+    pub fn is_live(&self) -> bool {
+        !self.is_busy && matches!(&self.states[..], [Some(state)] if !state.ends_with("deleted"))
+    }
+}
+
+impl Ledger {
+    /// The number of the long-term memory that is made of a message.
+    pub fn kept(number: u32) -> u32 {
+        number + KEPT
+    }
+
+    /// The same things before anything was asked for.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        let before = |thing: &Thing| Thing { states: vec![None], is_busy: false, id: None, ..thing.clone() };
+        let things = self.things.iter().map(|(number, thing)| (*number, before(thing))).collect();
+        Ledger { things, ..Ledger::default() }
+    }
+
+    /// Notes that a call is on its way: from now on its effects may be there.
+    pub fn begin(&mut self, call: Call) {
+        for (number, state) in &call.effects {
+            if let Some(thing) = self.things.get_mut(number) {
+                thing.is_busy = true;
+                if !thing.states.contains(state) {
+                    thing.states.push(state.clone());
+                }
+            }
+        }
+        if let Some(thing) = call.may_remove.and_then(|number| self.things.get_mut(&number)) {
+            thing.states.push(None);
+        }
+        self.open.insert(call.id, call);
+    }
+
+    /// Notes that a call was acknowledged, with what it replied: its effects must be there.
+    pub fn acknowledge(&mut self, id: u64, reply: &Value) {
+        let Some(call) = self.open.remove(&id) else { return };
+        self.acknowledged += 1;
+        for (place, (number, state)) in call.effects.iter().enumerate() {
+            if let Some(thing) = self.things.get_mut(number) {
+                thing.is_busy = false;
+                thing.states = vec![state.clone()];
+                let names = ["id", "drawer_id", "entry_id", "memory_id", "tunnel_id"];
+                let id = names.iter().find_map(|name| reply[name].as_str()).or(reply["stm_ids"][place].as_str());
+                if thing.kind != ThingKind::Kept && thing.id.is_none() {
+                    thing.id = id.map(str::to_owned);
+                }
+            }
+        }
+    }
+
+    /// Forgets about calls that nobody will answer any more; what they did is in doubt until [`settle`](Self::settle).
+    /// Returns them.
+    pub fn give_up(&mut self, is_lost: impl Fn(&Call) -> bool) -> Vec<Call> {
+        let lost: Vec<u64> = self.open.values().filter(|call| is_lost(call)).map(|call| call.id).collect();
+        lost.iter().filter_map(|id| self.open.remove(id)).collect()
+    }
+
+    /// What is wrong with what was found; `doubtful` are the calls that were never answered. Files are compared only
+    /// if there are any to compare, since the index of a note may be behind them: `with_index` says whether it must not.
+    pub fn compare(&self, found: &Found, doubtful: &[Call], with_index: bool) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut numbers: BTreeSet<u32> = self.things.keys().copied().collect();
+        numbers.extend(found.stored.keys().chain(found.files.keys()));
+        for number in numbers {
+            let Some(thing) = self.things.get(&number) else {
+                problems.push(format!("thing {number} is there, and nobody asked for it"));
+                continue;
+            };
+            let stored = found.stored.get(&number).map_or(&[][..], Vec::as_slice);
+            let files = found.files.get(&number).map_or(&[][..], Vec::as_slice);
+            if thing.kind != ThingKind::Note {
+                problems.extend(wrong(thing, stored, "in the store"));
+                continue;
+            }
+            problems.extend(wrong(thing, files, "among the files"));
+            if with_index {
+                let live = |seen: &[Seen]| -> Vec<String> {
+                    seen.iter().filter(|seen| !seen.is_forgotten).map(|seen| thing.state(seen)).collect()
+                };
+                if live(stored) != live(files) {
+                    let (stored, files) = (live(stored), live(files));
+                    problems.push(format!("note {number} is {files:?} in its file and {stored:?} in the store"));
+                }
+            }
+        }
+        for call in doubtful.iter().filter(|call| call.is_atomic) {
+            let done = |(number, state): &(u32, Option<String>)| {
+                self.things.get(number).map(|thing| {
+                    let seen = found.stored.get(number).and_then(|seen| seen.first());
+                    seen.map(|seen| thing.state(seen)) == *state
+                })
+            };
+            let done: Vec<bool> = call.effects.iter().filter_map(done).collect();
+            if done.contains(&true) && done.contains(&false) {
+                problems.push(format!("of the call {} of {} only a part is there: {done:?}", call.id, call.tool));
+            }
+        }
+        problems
+    }
+
+    /// Takes what was found for the truth: what was in doubt is so no more.
+    pub fn settle(&mut self, found: &Found) {
+        for thing in self.things.values_mut().filter(|thing| thing.is_busy) {
+            let all = if thing.kind == ThingKind::Note { &found.files } else { &found.stored };
+            let seen = all.get(&thing.number).and_then(|seen| seen.first());
+            let seen = seen.filter(|seen| thing.kind == ThingKind::Note || !seen.is_forgotten);
+            thing.states = vec![seen.map(|seen| thing.state(seen))];
+            if let (None, Some(seen)) = (&thing.id, seen) {
+                thing.id = Some(seen.id.clone());
+            }
+            thing.is_busy = false;
+        }
+    }
+}
+
+/// What is wrong with how a thing was found in one place.
+fn wrong(thing: &Thing, seen: &[Seen], place: &str) -> Option<String> {
+    let seen: Vec<&Seen> = seen.iter().filter(|seen| thing.kind == ThingKind::Note || !seen.is_forgotten).collect();
+    let states: Vec<Option<String>> = match &seen[..] {
+        [] => vec![None],
+        seen => seen.iter().map(|seen| Some(thing.state(seen))).collect(),
+    };
+    let (number, kind) = (thing.number, thing.kind);
+    if states.len() > 1 || !thing.states.contains(&states[0]) {
+        let ids: Vec<&str> = seen.iter().map(|seen| seen.id.as_str()).collect();
+        return Some(format!(
+            "{kind:?} {number} (group {}) is {states:?} {place} (ids {ids:?}), but should be {:?} ({:?})",
+            thing.group, thing.states, thing.id
+        ));
+    }
+    let has_other_id = |id: &String| seen.first().is_some_and(|seen| seen.id != *id);
+    let id = thing.id.as_ref().filter(|id| has_other_id(id))?;
+    Some(format!("{kind:?} {number} was acknowledged as {id} and is {} {place}", seen[0].id))
+}
+
+/// The text of a version of a thing, which tells whether it is whole: of one line, of some, or of a thousand.
+pub fn text(number: u32, version: u32) -> String {
+    let mixed = number.wrapping_mul(31).wrapping_add(version.wrapping_mul(17));
+    let lines = match mixed % 50 {
+        0 => 1_000,
+        1..=3 => 90,
+        few => few % 5,
+    };
+    let mut text = format!("thing {number:05} version {version} of {lines}");
+    let words = ["bead", "river", "copper", "Tuesday", "lantern", "harbour", "violin"];
+    for line in 0..lines {
+        let word = words[(mixed.wrapping_add(line) % 7) as usize];
+        text += &format!("\nline {line} of {number:05}-{version}: a {word} keeps {mixed:x}");
+    }
+    text
+}
+
+/// Which thing a text is of, and its version as [`Seen::version`] has it; none if it is of no thing.
+pub fn version_of(content: &str) -> Option<(u32, String)> {
+    let mut words = content.strip_prefix("thing ")?.split([' ', '\n']);
+    let number: u32 = words.next()?.parse().ok()?;
+    let version: u32 = words.nth(1)?.parse().ok()?;
+    let is_whole = content.trim_end() == text(number, version);
+    let broken = || format!("v{version}, broken, of {} bytes", content.len());
+    Some((number, if is_whole { format!("v{version}") } else { broken() }))
+}

@@ -1,0 +1,120 @@
+//! What a program did to its files, in the order in which it happened.
+
+use std::io;
+use std::path::Path;
+
+/// The fixed part of an entry in `disk.c`.
+const HEAD: usize = 52;
+const MAGIC: u32 = 0x6b73_6964;
+
+/// One operation, or something that the program said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// The process.
+    pub process: u32,
+    /// What was done.
+    pub kind: OperationKind,
+    /// What the kernel answered: an error number if negative.
+    pub result: i32,
+    /// Whether a fault met it.
+    pub is_fault: bool,
+    /// Of a rename: the flags of renameat2(2).
+    pub flags: u16,
+    /// The file, by its inode.
+    pub file: u64,
+    /// Of a rename: what had the new name; 0 if nothing.
+    pub other: u64,
+    /// Where it was written; the size to which it was cut.
+    pub offset: u64,
+    /// Its path.
+    pub path: String,
+    /// The new path, of what has two.
+    pub other_path: String,
+    /// What was written or said.
+    pub data: Vec<u8>,
+}
+
+/// The kinds of [`Operation`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OperationKind {
+    /// A file was opened; recorded only if it failed.
+    Open,
+    /// A file was made.
+    Create,
+    /// Bytes were written.
+    Write,
+    /// A file was cut or extended.
+    Truncate,
+    /// A file or folder was flushed.
+    Sync,
+    /// A name was changed, or two were exchanged.
+    Rename,
+    /// A second name was given.
+    Link,
+    /// A name was removed.
+    Unlink,
+    /// A folder was made.
+    Folder,
+    /// Something was read; recorded only if it failed.
+    Read,
+    /// The program said something on stdout.
+    Reply,
+}
+
+/// Reads a record from its beginning. An entry that a kill cut off ends it.
+///
+/// # Errors
+/// The file cannot be read, or is no such record.
+pub fn read_log(path: &Path) -> io::Result<Vec<Operation>> {
+    let bytes = std::fs::read(path)?;
+    let mut operations = Vec::new();
+    let mut rest = bytes.as_slice();
+    while rest.len() >= HEAD {
+        let number = |at: usize| u32::from_le_bytes([rest[at], rest[at + 1], rest[at + 2], rest[at + 3]]);
+        let wide = |at: usize| u64::from(number(at)) | u64::from(number(at + 4)) << 32;
+        let damaged = || io::Error::other("the record of the disk cannot be read");
+        if number(0) != MAGIC {
+            return Err(damaged());
+        }
+        let lengths = [number(40) as usize, number(44) as usize, number(48) as usize];
+        let Some(mut parts) = rest.get(HEAD..HEAD + lengths.iter().sum::<usize>()) else { break };
+        let mut part = |length| {
+            let (part, others) = parts.split_at(length);
+            parts = others;
+            part.to_vec()
+        };
+        let [path, other_path, data] = lengths.map(&mut part);
+        operations.push(Operation {
+            process: number(4),
+            kind: kind(rest[12]).ok_or_else(damaged)?,
+            result: number(8).cast_signed(),
+            is_fault: rest[13] != 0,
+            flags: u16::from_le_bytes([rest[14], rest[15]]),
+            file: wide(16),
+            other: wide(24),
+            offset: wide(32),
+            path: String::from_utf8(path).map_err(|_| damaged())?,
+            other_path: String::from_utf8(other_path).map_err(|_| damaged())?,
+            data,
+        });
+        rest = &rest[HEAD + lengths.iter().sum::<usize>()..];
+    }
+    Ok(operations)
+}
+
+fn kind(letter: u8) -> Option<OperationKind> {
+    Some(match letter {
+        b'o' => OperationKind::Open,
+        b'c' => OperationKind::Create,
+        b'w' => OperationKind::Write,
+        b't' => OperationKind::Truncate,
+        b's' => OperationKind::Sync,
+        b'r' => OperationKind::Rename,
+        b'l' => OperationKind::Link,
+        b'u' => OperationKind::Unlink,
+        b'f' => OperationKind::Folder,
+        b'R' => OperationKind::Read,
+        b'>' => OperationKind::Reply,
+        _ => return None,
+    })
+}

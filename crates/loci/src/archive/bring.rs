@@ -1,0 +1,342 @@
+//! Bringing an export back, part by part.
+
+use std::collections::BTreeSet;
+
+use loci_core::{Archived, Caller, Error, ErrorCode, MemoryId, NoteFile, NoteFolder, Record, Space, Timestamp};
+use loci_engine::{BroughtBack, Engine};
+use loci_vault::{Placed, VaultFolder};
+use serde_json::{Value, json};
+
+use super::shapes::{Counts, Line};
+use super::{Entry, Note, NoteBytes, Part};
+use crate::exit::{Exit, Failure};
+use crate::output::note;
+
+/// Records that are stored together, at most.
+const BATCH_RECORDS: usize = 1_000;
+/// Bytes of what was read for them with which they are enough, too.
+const BATCH_BYTES: usize = 16 << 20;
+/// Problems that are told one by one.
+const PROBLEMS_TOLD: u64 = 20;
+
+/// What came back so far, and what waits for it.
+pub struct Bringing<'a> {
+    engine: &'a Engine,
+    notes: &'a VaultFolder,
+    /// Why no notes can be brought back, if so.
+    away: Option<String>,
+    records: Vec<Archived>,
+    /// Where each of them is.
+    places: Vec<String>,
+    files: Vec<(String, Note)>,
+    bytes: usize,
+    brought: BroughtBack,
+    /// What was read, by kind.
+    read: Counts,
+    /// What the export says to have, once that was read.
+    end: Option<Counts>,
+    refused: u64,
+    /// Parts among these that say nothing, so that they are of no kind.
+    unread: u64,
+    written: u64,
+    same: u64,
+    /// Paths of notes in whose place another file is, or the file of another memory.
+    others: BTreeSet<String>,
+    /// Paths of notes that have another one now, with that.
+    moved: Vec<(String, String)>,
+    /// Paths of notes that are known but whose files are neither in the export nor in the folder.
+    missing: Vec<String>,
+}
+
+impl<'a> Bringing<'a> {
+    /// Nothing yet. With `away`, the reason why the folder of notes is, it stops at the first note. Without `waits`, no
+    /// model is waited for.
+    pub fn new(engine: &'a Engine, notes: &'a VaultFolder, away: Option<String>, waits: bool) -> Self {
+        let mut brought = BroughtBack::default();
+        brought.by_words_alone = !waits;
+        Bringing {
+            engine,
+            notes,
+            away,
+            records: Vec::new(),
+            places: Vec::new(),
+            files: Vec::new(),
+            bytes: 0,
+            brought,
+            read: Counts::new(),
+            end: None,
+            refused: 0,
+            unread: 0,
+            written: 0,
+            same: 0,
+            others: BTreeSet::new(),
+            moved: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    /// How many records are stored now.
+    pub fn stored(&self) -> u64 {
+        self.brought.stored
+    }
+
+    /// Takes the next part of an export. One that says nothing, or cannot be stored, is told and counted.
+    ///
+    /// # Errors
+    /// If the store or the folder of notes does not answer, or there are notes while that is away; then it says what is
+    /// stored.
+    pub fn take(&mut self, Part { place, bytes, entry }: Part) -> Result<(), Failure> {
+        let waiting = self.records.len() + self.files.len();
+        if waiting >= BATCH_RECORDS || (waiting > 0 && self.bytes + bytes > BATCH_BYTES) {
+            self.store()?;
+        }
+        match entry {
+            _ if self.end.is_some() => self.refuse(&place, "comes after the end of the export"),
+            Err(problem) => {
+                self.unread += 1;
+                self.refuse(&place, &problem);
+            }
+            Ok(Entry::End(counts)) => self.end = Some(counts),
+            Ok(Entry::Record(archived)) => {
+                self.count(Line::from(&archived).kind());
+                self.bytes += bytes;
+                self.records.push(archived);
+                self.places.push(place);
+            }
+            Ok(Entry::Note(_)) if let Some(why) = &self.away => {
+                let message = format!(
+                    "{why}; no note is brought back, since it would hide them: bring the folder back or, if they are \
+                     gone for good, first `loci vault reconcile --accept-missing`"
+                );
+                return Err(Failure { exit: Exit::Usage, ..self.stopped(Error::unavailable(message)) });
+            }
+            Ok(Entry::Note(file)) => {
+                self.count("note_file");
+                self.bytes += bytes;
+                self.files.push((place, file));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores what waits.
+    ///
+    /// # Errors
+    /// As for [`take`](Bringing::take).
+    pub fn store(&mut self) -> Result<(), Failure> {
+        self.bytes = 0;
+        let (records, places) = (std::mem::take(&mut self.records), std::mem::take(&mut self.places));
+        self.bring(&records, &places)?;
+        let files = std::mem::take(&mut self.files);
+        if files.is_empty() {
+            return Ok(());
+        }
+        // Nobody looks at the folder until it is known which memories its new files are.
+        let _lock = self.notes.lock().map_err(|error| self.stopped(error))?;
+        let mut admitted = Vec::new();
+        for (place, file) in files {
+            match self.admits(&file) {
+                Ok(true) => admitted.push((place, file)),
+                Ok(false) => {}
+                Err(error) if error.code == ErrorCode::InvalidArgument => self.refuse(&place, &error.message),
+                Err(error) => return Err(self.stopped(error)),
+            }
+        }
+        self.expect(&admitted)?;
+        let (mut rows, mut places) = (Vec::new(), Vec::new());
+        for (place, file) in admitted {
+            match self.place(&file) {
+                Ok(true) => {
+                    rows.extend(file.known.map(|known| row(&file.space, *known)));
+                    places.resize(rows.len(), place);
+                }
+                Ok(false) => {}
+                Err(error) if error.code == ErrorCode::InvalidArgument => self.refuse(&place, &error.message),
+                Err(error) => {
+                    self.bring(&rows, &places)?;
+                    return Err(self.stopped(error));
+                }
+            }
+        }
+        self.bring(&rows, &places)
+    }
+
+    /// Whether a file of notes may come into the folder, as far as can be told without that.
+    fn admits(&mut self, note: &Note) -> Result<bool, Error> {
+        VaultFolder::check_path(&note.path)?;
+        if note.space != Space::default() {
+            let problem =
+                format!("is of the space {}; the folder of notes is that of {}", note.space, Space::default());
+            return if note.file.is_some() { Err(Error::invalid("file", problem)) } else { Ok(true) };
+        }
+        if let Some(NoteBytes::Beside) = note.file {
+            return Err(Error::invalid("file", "has neither `text` nor `base64`; is it a part of another export?"));
+        }
+        let now_at = memory_of(note).map_or(Ok(None), |memory| self.engine.note_path(memory))?;
+        let elsewhere = now_at.filter(|path| *path != note.path);
+        let is_admitted = elsewhere.is_none();
+        self.moved.extend(elsewhere.map(|path| (note.path.clone(), path)));
+        Ok(is_admitted)
+    }
+
+    /// Notes which memories the files are that come now, as of files that are missing: whatever ends this between, those
+    /// that are there by then are found to be these. The others are forgotten by the next look, as gone for long.
+    fn expect(&self, files: &[(String, Note)]) -> Result<(), Failure> {
+        let missing_since = Some(Timestamp::from_microseconds(0));
+        let expected = files.iter().filter(|(_, note)| note.file.is_some() && memory_of(note).is_some());
+        let rows = expected.filter_map(|(_, note)| {
+            Some(row(&note.space, NoteFile { missing_since, ..(**note.known.as_ref()?).clone() }))
+        });
+        // What is wrong with one is told when it comes.
+        let mut unheard = self.brought.clone();
+        let outcome = self.engine.bring_back(&Caller::local(), &rows.collect::<Vec<_>>(), &mut unheard);
+        outcome.map_err(|error| self.stopped(error))
+    }
+
+    /// Puts a file of notes into the folder, and says whether what is known of it holds there.
+    fn place(&mut self, note: &Note) -> Result<bool, Error> {
+        if let Some(NoteBytes::Inline(copy)) = &note.file {
+            let count = match self.notes.put_copy(&note.path, copy)? {
+                Placed::New => Some(&mut self.written),
+                Placed::Same => Some(&mut self.same),
+                Placed::Other => None,
+            };
+            if let Some(count) = count {
+                *count += 1;
+                return Ok(true);
+            }
+            self.others.insert(note.path.clone());
+        }
+        // The folder says nothing of notes of another space.
+        let memory = memory_of(note).filter(|_| note.space == Space::default());
+        memory.map_or(Ok(true), |memory| self.is_file_of(&note.path, memory))
+    }
+
+    /// Whether the file at that path may be this memory. If it is gone or another note, the memory stays, without it.
+    fn is_file_of(&mut self, path: &str, memory: &MemoryId) -> Result<bool, Error> {
+        // Without the folder, nothing is said of what is in it.
+        let found = self.notes.identity()?.map_or(Ok(None), |_| self.notes.read(path))?;
+        let Some(found) = found else {
+            self.missing.push(path.to_owned());
+            return Ok(false);
+        };
+        Ok(found.content.is_some_and(|content| content.note.id.as_ref().is_none_or(|id| id == memory)))
+    }
+
+    fn bring(&mut self, records: &[Archived], places: &[String]) -> Result<(), Failure> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let outcome = self.engine.bring_back(&Caller::local(), records, &mut self.brought);
+        for (number, error) in std::mem::take(&mut self.brought.refused) {
+            let place = places.get(number).map_or("the end", String::as_str).to_owned();
+            self.refuse(&place, &format!("is not stored: {}", error.message));
+        }
+        self.others.extend(std::mem::take(&mut self.brought.others));
+        outcome.map_err(|error| self.stopped(error))
+    }
+
+    fn count(&mut self, kind: &str) {
+        *self.read.entry(kind.to_owned()).or_default() += 1;
+    }
+
+    fn refuse(&mut self, place: &str, problem: &str) {
+        self.refused += 1;
+        if self.refused <= PROBLEMS_TOLD {
+            note(format_args!("{place} {problem}"));
+        }
+        if self.refused == PROBLEMS_TOLD {
+            note("further ones are counted alone");
+        }
+    }
+
+    fn stopped(&self, error: Error) -> Failure {
+        let BroughtBack { stored, present, .. } = &self.brought;
+        let message = format!(
+            "{}; {stored} records are stored now and {present} were there already; import it again to go on",
+            error.message
+        );
+        Failure { message, ..Failure::from(error) }
+    }
+
+    /// What came of it all, for programs.
+    pub fn value(&self) -> Value {
+        let moved = self.moved.iter().map(|(path, now)| json!({"path": path, "now": now}));
+        json!({
+            "stored": self.brought.stored,
+            "present": self.brought.present,
+            "refused": self.refused,
+            "notes": {
+                "written": self.written,
+                "same": self.same,
+                "others": self.others,
+                "moved": moved.collect::<Vec<_>>(),
+                "missing": self.missing,
+            },
+        })
+    }
+
+    /// The same for people.
+    pub fn text(&self) -> String {
+        let BroughtBack { stored, present, .. } = &self.brought;
+        format!("stored {stored}, already there {present}, refused {}, files of notes {}", self.refused, self.written)
+    }
+
+    /// Whether everything is there now.
+    ///
+    /// # Errors
+    /// What is not, and why.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        for path in self.others.iter().take(PROBLEMS_TOLD as usize) {
+            note(format_args!(
+                "note: another file is in the place of the note {path}, or it is another memory, and stays"
+            ));
+        }
+        for (path, now) in self.moved.iter().take(PROBLEMS_TOLD as usize) {
+            note(format_args!("note: the note {path} is {now} now, and stays as it is there"));
+        }
+        for path in self.missing.iter().take(PROBLEMS_TOLD as usize) {
+            note(format_args!("note: the file of the note {path} is not there; its text is a memory without a file"));
+        }
+        let mut problems = Vec::new();
+        if self.refused > 0 {
+            problems.push(format!("{} records were refused", self.refused));
+        }
+        match &self.end {
+            None => problems.push("the export is cut off: it has no end".to_owned()),
+            Some(said) => problems.extend(self.difference(said)),
+        }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::new(Exit::Failure, format!("{}; everything else is stored", problems.join(", and "))))
+    }
+
+    /// What there is of an export that is to have so much, if that is not all, or more; parts that say nothing may be
+    /// of any kind.
+    fn difference(&self, said: &Counts) -> Option<String> {
+        let kinds: BTreeSet<&String> = said.keys().chain(self.read.keys()).collect();
+        let counts = kinds.into_iter().map(|kind| {
+            let [said, read] = [said, &self.read].map(|counts| counts.get(kind).copied().unwrap_or_default());
+            (kind, said, read)
+        });
+        let differing: Vec<_> = counts.filter(|(_, said, read)| said != read).collect();
+        let lacking =
+            differing.iter().fold(0, |sum: u64, (_, said, read)| sum.saturating_add(said.saturating_sub(*read)));
+        if lacking <= self.unread && differing.iter().all(|(_, said, read)| read < said) {
+            return None;
+        }
+        let differing: Vec<String> =
+            differing.into_iter().map(|(kind, said, read)| format!("{read} of {said} of the kind {kind}")).collect();
+        Some(format!("the export is not whole: there are {}", differing.join(", ")))
+    }
+}
+
+/// The memory that a file of notes is, unless it is missing.
+fn memory_of(note: &Note) -> Option<&MemoryId> {
+    note.known.as_ref().filter(|known| known.missing_since.is_none())?.memory.as_ref()
+}
+
+fn row(space: &Space, known: NoteFile) -> Archived {
+    Archived { space: space.clone(), record: Record::NoteFile(Box::new(known)) }
+}

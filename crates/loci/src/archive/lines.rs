@@ -1,0 +1,230 @@
+//! Exports as JSON lines: a line that says what it is, one for each record, and one that counts them.
+
+use std::io::{self, BufRead, Read, Write};
+
+use loci_core::{Archived, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::shapes::{Counts, EndShape, Line};
+use super::words::Moment;
+use super::{Entry, Note, Part};
+
+/// The version of the form.
+const VERSION: u64 = 1;
+/// What an export calls itself.
+const NAME: &str = "export";
+/// Bytes of a line: more than the largest file of notes has in the worst of encodings.
+const LINE_BYTES_MAX: u64 = 128 << 20;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    loci: String,
+    version: u64,
+    exported_at: Moment,
+}
+
+/// Writes an export.
+pub struct JsonLines<W> {
+    write: W,
+    /// The moment of the header, until it is written.
+    begin: Option<Timestamp>,
+    counts: Counts,
+}
+
+impl<W: Write> JsonLines<W> {
+    /// An export as of that moment. Writes nothing yet.
+    pub fn as_of(write: W, moment: Timestamp) -> Self {
+        JsonLines { write, begin: Some(moment), counts: Counts::new() }
+    }
+
+    /// Adds a record; of a file of notes, what is known of it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&mut self, archived: &Archived) -> io::Result<()> {
+        self.write_line(&Line::from(archived))
+    }
+
+    /// Adds a file of notes.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_note(&mut self, note: Note) -> io::Result<()> {
+        self.write_line(&Line::NoteFile(Box::new(note.into())))
+    }
+
+    /// Counts a record that is written elsewhere.
+    pub fn count(&mut self, kind: &str) {
+        *self.counts.entry(kind.to_owned()).or_default() += 1;
+    }
+
+    /// How many records of each kind there are so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Writes the last line, without which the export is not whole.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.write_header()?;
+        self.put(&Line::End(EndShape { records: self.counts.clone() }))?;
+        self.write.flush()?;
+        Ok(self.write)
+    }
+
+    fn write_line(&mut self, line: &Line) -> io::Result<()> {
+        self.write_header()?;
+        self.count(line.kind());
+        self.put(line)
+    }
+
+    fn write_header(&mut self) -> io::Result<()> {
+        let Some(moment) = self.begin.take() else { return Ok(()) };
+        self.put(&Header { loci: NAME.to_owned(), version: VERSION, exported_at: Moment(moment) })
+    }
+
+    fn put(&mut self, line: &impl Serialize) -> io::Result<()> {
+        self.write.write_all(json(line)?.as_bytes())?;
+        self.write.write_all(b"\n")
+    }
+}
+
+/// JSON on one line, for those as well who take more characters for ends of lines than JSON does.
+///
+/// # Errors
+/// If it has none.
+pub fn json(value: &impl Serialize) -> io::Result<String> {
+    let json = serde_json::to_string(value)?;
+    let is_escaped = |character: char| matches!(character, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
+    if !json.contains(is_escaped) {
+        return Ok(json);
+    }
+    // They can be within strings alone.
+    let escaped = |text: String, character: char| {
+        if is_escaped(character) {
+            text + &format!("\\u{:04x}", u32::from(character))
+        } else {
+            text + character.encode_utf8(&mut [0; 4])
+        }
+    };
+    Ok(json.chars().fold(String::with_capacity(json.len() + 16), escaped))
+}
+
+/// Bytes of the first line that are looked at to tell what a file is.
+pub const HEAD_BYTES: u64 = 4 << 10;
+
+/// Whether the first line of a file says that it is an export, of whichever version.
+pub fn begins_archive(line: &[u8]) -> bool {
+    serde_json::from_slice(line).is_ok_and(|value: Value| value.get("loci").is_some())
+}
+
+/// Reads an export line by line.
+pub struct Lines<R> {
+    input: R,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Reads the first line.
+    ///
+    /// # Errors
+    /// If it cannot be read; within, why it is no export that this loci can read.
+    pub fn open(input: R) -> io::Result<Result<Self, String>> {
+        let mut lines = Lines { input, number: 0 };
+        Ok(match lines.line()? {
+            Some(Ok(line)) => check_header(&line).map(|()| lines),
+            _ => Err("is no export of loci".to_owned()),
+        })
+    }
+
+    /// Lines of something else, after so many.
+    pub fn after(input: R, number: u64) -> Self {
+        Lines { input, number }
+    }
+
+    /// The number of the line that was read last.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The next line that is not blank. None at the end.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(&mut self) -> io::Result<Option<Part>> {
+        loop {
+            let line = match self.line()? {
+                None => return Ok(None),
+                Some(Ok(line)) if line.trim_ascii().is_empty() => continue,
+                Some(line) => line,
+            };
+            let place = format!("line {}", self.number);
+            let bytes = line.as_ref().map_or(0, Vec::len);
+            return Ok(Some(Part { place, bytes, entry: line.and_then(|line| entry(&line)) }));
+        }
+    }
+
+    /// The next line, with what ends it; why, if it is too long, which reads over it. None at the end.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn line(&mut self) -> io::Result<Option<Result<Vec<u8>, String>>> {
+        self.number += 1;
+        let mut line = Vec::new();
+        if (&mut self.input).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        if line.len() as u64 == LINE_BYTES_MAX && !line.ends_with(b"\n") {
+            self.input.skip_until(b'\n')?;
+            return Ok(Some(Err(format!("has more than {LINE_BYTES_MAX} bytes, as no record has"))));
+        }
+        Ok(Some(Ok(line)))
+    }
+}
+
+fn check_header(line: &[u8]) -> Result<(), String> {
+    let value: Value = serde_json::from_slice(line).map_err(|_| "is no export of loci".to_owned())?;
+    match value.get("version").and_then(Value::as_u64) {
+        Some(VERSION) => {}
+        Some(version) => {
+            return Err(format!(
+                "is an export of version {version}; this loci reads version {VERSION}; import it with the loci that \
+                 made it, or with a newer one"
+            ));
+        }
+        None => return Err("is an export without a version: its first line is damaged".to_owned()),
+    }
+    let header: Result<Header, _> = serde_json::from_value(value);
+    match header {
+        Ok(header) if header.loci == NAME => Ok(()),
+        _ => Err("is no export that this loci knows: its first line is damaged".to_owned()),
+    }
+}
+
+/// What a line says.
+fn entry(line: &[u8]) -> Result<Entry, String> {
+    let text = str::from_utf8(line).map_err(|_| "is damaged: it is no UTF-8".to_owned())?;
+    let line: Line = serde_json::from_str(text).map_err(|error| problem(&error))?;
+    Entry::try_from(line).map_err(|problem| format!("is damaged: {problem}"))
+}
+
+/// What is wrong with a record, without anything that it says.
+pub fn problem(error: &serde_json::Error) -> String {
+    // The names of fields alone are no contents.
+    const OF_FIELDS: [&str; 4] = ["unknown variant", "unknown field", "missing field", "duplicate field"];
+    let words = error.to_string();
+    match error.classify() {
+        serde_json::error::Category::Eof => "is cut off".to_owned(),
+        serde_json::error::Category::Data if OF_FIELDS.iter().any(|beginning| words.starts_with(beginning)) => {
+            let words = words.split(", expected").next().unwrap_or_default();
+            let words = words.split(" at line").next().unwrap_or_default();
+            format!("is no record that this loci knows: {}", words.replace("variant", "kind"))
+        }
+        _ if error.column() == 0 => "is damaged: it is no record as this loci knows them".to_owned(),
+        _ => format!("is damaged, about at its character {}", error.column()),
+    }
+}

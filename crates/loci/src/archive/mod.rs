@@ -1,0 +1,65 @@
+//! The form of exports (`docs/archive.md`): JSON lines, or Markdown files with JSON lines beside them.
+
+mod bring;
+mod convert;
+mod lines;
+mod markdown;
+mod shapes;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use bring::Bringing;
+pub use lines::{HEAD_BYTES, JsonLines, Lines, begins_archive, problem};
+pub use markdown::{MarkdownFiles, MarkdownFolder};
+pub use shapes::Counts;
+
+use loci_core::{Archived, NoteFile, Space};
+use loci_vault::FileCopy;
+
+/// Bytes of a file of notes; a larger one is left out of exports. No note is as large.
+pub const NOTE_FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// One line, or one file, of an export.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Where it is.
+    pub place: String,
+    /// How many bytes were read for it.
+    pub bytes: usize,
+    /// What it says; why, if it says nothing.
+    pub entry: Result<Entry, String>,
+}
+
+/// What a part of an export says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Entry {
+    /// A record that is all in the store.
+    Record(Archived),
+    /// A file of notes.
+    Note(Note),
+    /// The end of the export, with what is in it.
+    End(Counts),
+}
+
+/// A file of notes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Note {
+    /// The space.
+    pub space: Space,
+    /// Its path in the folder of notes.
+    pub path: String,
+    /// What the store knows of it.
+    pub known: Option<Box<NoteFile>>,
+    /// The file itself.
+    pub file: Option<NoteBytes>,
+}
+
+/// Where the bytes of a file of notes are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoteBytes {
+    /// Here.
+    Inline(FileCopy),
+    /// In a file beside the export, under the path of the note.
+    Beside,
+}

@@ -1,0 +1,153 @@
+//! Values as exports write them: words, moments, hashes.
+
+use std::fmt;
+
+use loci_core::{
+    CitationKind, ContentHash, Delivery, EnrichmentStatus, FileProblemKind, MemoryId, Relation, Space, Tier, Timestamp,
+    Visibility,
+};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::secret::hex;
+
+/// A value with a text of its own.
+pub trait Text: Sized {
+    /// What it is, for people.
+    const MEANING: &'static str;
+    fn text(&self) -> String;
+    fn of(text: &str) -> Option<Self>;
+}
+
+/// A value, written as its text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Word<T>(pub T);
+
+impl<T: Text> Serialize for Word<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.text())
+    }
+}
+
+impl<'de, T: Text> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        T::of(&text).map(Word).ok_or_else(|| D::Error::custom(format_args!("is no {}", T::MEANING)))
+    }
+}
+
+macro_rules! words {
+    ($($kind:ty: $meaning:literal),+) => {
+        $(impl Text for $kind {
+            const MEANING: &'static str = $meaning;
+
+            fn text(&self) -> String {
+                self.name().to_owned()
+            }
+
+            fn of(text: &str) -> Option<Self> {
+                <$kind>::from_name(text)
+            }
+        })+
+    };
+}
+
+words!(
+    CitationKind: "kind of citation",
+    Delivery: "delivery",
+    EnrichmentStatus: "status of enrichment",
+    FileProblemKind: "kind of problem",
+    Relation: "relation",
+    Tier: "tier",
+    Visibility: "visibility"
+);
+
+impl Text for MemoryId {
+    const MEANING: &'static str = "id";
+
+    fn text(&self) -> String {
+        self.as_str().to_owned()
+    }
+
+    fn of(text: &str) -> Option<Self> {
+        Some(MemoryId::new(text))
+    }
+}
+
+impl Text for Space {
+    const MEANING: &'static str = "name of a space";
+
+    fn text(&self) -> String {
+        self.as_str().to_owned()
+    }
+
+    fn of(text: &str) -> Option<Self> {
+        Space::parse("space", text).ok()
+    }
+}
+
+/// In hexadecimal digits.
+impl Text for ContentHash {
+    const MEANING: &'static str = "hash of 64 hexadecimal digits";
+
+    fn text(&self) -> String {
+        hex(&self.0)
+    }
+
+    fn of(text: &str) -> Option<Self> {
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut hash = [0; 32];
+        for (byte, place) in hash.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(text.get(place..place + 2)?, 16).ok()?;
+        }
+        Some(ContentHash(hash))
+    }
+}
+
+/// A moment: RFC 3339 in UTC with microseconds or, beyond the years that this knows, the number of microseconds since
+/// 1970.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moment(pub Timestamp);
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let microseconds = self.0.microseconds();
+        match jiff::Timestamp::from_microsecond(microseconds) {
+            Ok(moment) => serializer.collect_str(&format_args!("{moment:.6}")),
+            Err(_) => serializer.serialize_i64(microseconds),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer
+            .deserialize_any(MomentVisitor)
+            .map(|microseconds| Moment(Timestamp::from_microseconds(microseconds)))
+    }
+}
+
+struct MomentVisitor;
+
+impl Visitor<'_> for MomentVisitor {
+    type Value = i64;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a moment such as 2026-01-31T12:00:00.000000Z")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<i64, E> {
+        let moment: jiff::Timestamp = text.parse().map_err(|_| E::custom("is no moment"))?;
+        Ok(moment.as_microsecond())
+    }
+
+    fn visit_i64<E: Error>(self, microseconds: i64) -> Result<i64, E> {
+        Ok(microseconds)
+    }
+
+    fn visit_u64<E: Error>(self, microseconds: u64) -> Result<i64, E> {
+        i64::try_from(microseconds).map_err(|_| E::custom("is no moment"))
+    }
+}

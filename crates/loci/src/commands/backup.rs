@@ -1,0 +1,240 @@
+//! `loci backup`: the whole store and its notes in one file.
+
+pub mod archive;
+pub mod notes;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use loci_core::{Clock, NoteFolder};
+use loci_engine::NoteStatus;
+use loci_store_sqlite::SqliteStore;
+use serde_json::json;
+use tempfile::{NamedTempFile, TempPath};
+
+use crate::cli;
+use crate::commands::backup::archive::{ArchiveWriter, DATABASE, Manifest, NOTES, flush_folder, write_privately};
+use crate::damage::{LAST_BACKUP, damages, way_out};
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, moment, note};
+use crate::progress::Progress;
+use crate::settings::Settings;
+use crate::wiring::{Parts, SystemClock};
+
+/// Bytes that stay free for others, and for what the file system needs for itself.
+const MARGIN_BYTES: u64 = 16 << 20;
+/// What an entry takes beside its content: its headers, the rest of its last block, its line in the manifest.
+const ENTRY_BYTES: u64 = 2_560;
+/// Files that a note names.
+const NAMED_MAX: usize = 10;
+
+pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Result<(), Failure> {
+    let target = Target::new(&arguments.file)?;
+    let parts = Parts::open(settings)?;
+    let folder = &parts.vault.folder;
+    target.refuse_within(folder)?;
+    let listed = notes::list(folder).map_err(|error| unreadable(folder, &error))?;
+    // Whatever else the status may not say, the look at the copy does.
+    if let Ok(NoteStatus { away: Some(why), .. }) = parts.engine.note_status() {
+        let message = format!(
+            "{why}; no backup was made, since they would not be in it: bring the folder back or, if they are gone for \
+             good, first `loci vault reconcile --accept-missing`"
+        );
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let sizes = listed.files.iter().filter_map(|path| Some(folder.join(path).metadata().ok()?.len()));
+    let (bytes, database) = (sizes.map(|bytes| bytes + ENTRY_BYTES).sum::<u64>(), parts.engine.size()?.disk_bytes);
+    check_space(&target.folder, bytes + 2 * database)?;
+
+    let bar = Progress::of_bytes();
+    bar.begin(bytes + database);
+    let draft = target.draft(".part")?;
+    let mut writer = ArchiveWriter::new(draft.reopen().map_err(|error| target.unwritable(&error))?);
+    // What agents change is whole in both under the lock; nothing but reading the notes is done meanwhile, since
+    // agents wait for it.
+    let lock = parts.vault.notes().lock()?;
+    let now = SystemClock.now();
+    let snapshot = parts.store.snapshot()?;
+    let listed = notes::list(folder).map_err(|error| unreadable(folder, &error))?;
+    let (texts, others): (Vec<_>, Vec<_>) = listed.files.iter().partition(|path| is_note(path));
+    let mut append = |paths: &[&String]| -> Result<(), Failure> {
+        for path in paths {
+            bar.advance(append_note(&mut writer, &target, folder, path)?);
+        }
+        Ok(())
+    };
+    append(&texts)?;
+    drop(lock);
+    append(&others)?;
+    let copy = target.draft(".db.part")?.into_temp_path();
+    snapshot.copy_to(&copy)?;
+    drop(snapshot);
+    let (schema, memories) = inspect(&copy, settings)?;
+    let appended = File::open(&copy).and_then(|file| writer.append(DATABASE, &file));
+    appended.map_err(|error| target.unwritable(&error))?;
+    drop(copy);
+    let manifest = writer.finish(Manifest::new(moment(now), schema, memories));
+    let manifest = manifest.map_err(|error| target.unwritable(&error))?;
+    let bytes = target.put(draft)?;
+    drop(bar);
+
+    // For `loci doctor`; without it, the backup is as good.
+    let _ = write_privately(&settings.data.join(LAST_BACKUP), target.file.to_string_lossy().as_bytes());
+    tell_passed_over(&listed.passed_over);
+    let notes = manifest.notes().count();
+    let file = target.file.display();
+    let value = json!({
+        "file": target.file, "bytes": bytes, "moment": manifest.moment, "memories": memories, "notes": notes,
+    });
+    Ok(output.either(
+        &value,
+        format_args!("backed up {memories} memories and {notes} files of notes into {file}, {bytes} bytes\n"),
+    )?)
+}
+
+/// A file that is written, which has its name only when it is whole and on the disk.
+pub struct Target {
+    /// Its path.
+    pub file: PathBuf,
+    folder: PathBuf,
+    name: String,
+}
+
+impl Target {
+    /// # Errors
+    /// [`Exit::Usage`] if it is there already, or its folder is not.
+    pub fn new(file: &Path) -> Result<Self, Failure> {
+        let refused = |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
+        if file.symlink_metadata().is_ok() {
+            return Err(refused("is there already: name another file, or move that one away".to_owned()));
+        }
+        let name = file.file_name().ok_or_else(|| refused("names no file".to_owned()))?;
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = parent.canonicalize().map_err(|error| refused(format!("cannot be made there: {error}")))?;
+        Ok(Target { file: folder.join(name), folder, name: name.to_string_lossy().into_owned() })
+    }
+
+    /// Refuses a place within the folder of notes, of which every later backup would have a copy.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`].
+    fn refuse_within(&self, notes: &Path) -> Result<(), Failure> {
+        let notes = notes.canonicalize();
+        let within = notes.as_ref().ok().and_then(|notes| self.file.strip_prefix(notes).ok());
+        // What is hidden there is in no backup.
+        if within.is_none_or(|path| path.iter().any(|name| name.to_string_lossy().starts_with('.'))) {
+            return Ok(());
+        }
+        let message = format!(
+            "{} is in the folder of notes, so that each later backup would hold this one: name a file elsewhere",
+            self.file.display()
+        );
+        Err(Failure::new(Exit::Usage, message))
+    }
+
+    /// A file beside it, for its owner alone, which goes away unless it is put in place.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`] if the folder cannot be written.
+    pub fn draft(&self, suffix: &str) -> Result<NamedTempFile, Failure> {
+        let made =
+            tempfile::Builder::new().prefix(&format!(".{}.", self.name)).suffix(suffix).tempfile_in(&self.folder);
+        made.map_err(|error| self.unwritable(&error))
+    }
+
+    /// Gives the draft, which is flushed, its name; returns its size.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`] if the folder cannot be written.
+    pub fn put(&self, draft: NamedTempFile) -> Result<u64, Failure> {
+        let put = || {
+            let bytes = draft.as_file().metadata()?.len();
+            // Not over a file that came meanwhile.
+            draft.persist_noclobber(&self.file)?;
+            flush_folder(&self.folder)?;
+            io::Result::Ok(bytes)
+        };
+        put().map_err(|error| self.unwritable(&error))
+    }
+
+    /// The failure of writing it.
+    pub fn unwritable(&self, error: &io::Error) -> Failure {
+        let shown = self.file.display();
+        Failure::new(Exit::Usage, format!("{shown} cannot be written ({error}) and was not made"))
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let message = format!("{} cannot be read ({error}); no backup was made", path.display());
+    Failure::new(Exit::Usage, message)
+}
+
+/// Whether agents may write the file, too.
+fn is_note(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
+}
+
+/// Appends a file of the folder of notes, unless it is gone by now. Returns its bytes.
+fn append_note(writer: &mut ArchiveWriter, target: &Target, folder: &Path, path: &str) -> Result<u64, Failure> {
+    let file = match File::open(folder.join(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        file => file.map_err(|error| unreadable(&folder.join(path), &error))?,
+    };
+    let appended = writer.append(&format!("{NOTES}{path}"), &file).and_then(|()| Ok(file.metadata()?.len()));
+    appended.map_err(|error| {
+        let (note, file) = (folder.join(path), target.file.display());
+        let message = format!("{} cannot be put into {file} ({error}), which was not made", note.display());
+        Failure::new(Exit::Usage, message)
+    })
+}
+
+/// Schema and number of memories of the copy, which a restore would take.
+fn inspect(copy: &TempPath, settings: &Settings) -> Result<(i64, u64), Failure> {
+    let inspected = SqliteStore::inspect(copy).map_err(|error| Failure::new(Exit::Database, error.to_string()))?;
+    match damages(&inspected.problems).next() {
+        None => Ok((inspected.schema, inspected.memories)),
+        Some(problem) => {
+            let way_out = way_out(&settings.data);
+            let message = format!("no backup was made, since the database is damaged ({problem}): {way_out}");
+            Err(Failure::new(Exit::Database, message))
+        }
+    }
+}
+
+/// Fails if there is less free space in the folder than what is to be written into it.
+///
+/// # Errors
+/// [`Exit::Usage`], with both.
+pub fn check_space(folder: &Path, bytes: u64) -> Result<(), Failure> {
+    let needed = bytes + MARGIN_BYTES;
+    match free_bytes(folder) {
+        Some(free) if free < needed => {
+            let shown = folder.display();
+            let message = format!("{shown} has {free} bytes free, and {needed} are needed: free some space first");
+            Err(Failure::new(Exit::Usage, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that are free where the folder lies; none where that cannot be told.
+#[cfg(unix)]
+pub fn free_bytes(folder: &Path) -> Option<u64> {
+    let space = rustix::fs::statvfs(folder).ok()?;
+    Some(space.f_bavail.saturating_mul(space.f_frsize))
+}
+
+#[cfg(not(unix))]
+pub fn free_bytes(_folder: &Path) -> Option<u64> {
+    None
+}
+
+fn tell_passed_over(paths: &[String]) {
+    for path in paths.iter().take(NAMED_MAX) {
+        note(format_args!("note: {path:?} in the folder of notes is a link or no plain file, and not in the backup"));
+    }
+    if let Some(more @ 1..) = paths.len().checked_sub(NAMED_MAX) {
+        note(format_args!("note: {more} more are not in it either"));
+    }
+}

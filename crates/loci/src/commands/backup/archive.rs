@@ -1,0 +1,419 @@
+//! The file of a backup: a tar archive whose last entry says what must be in it.
+//!
+//! The manifest names each entry with its size and checksum, and has one checksum over the whole archive up to
+//! itself, so that a change of any byte is noticed before anything is taken out.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::archive::problem;
+use crate::secret::hex;
+
+/// The entry that is the database.
+pub const DATABASE: &str = "loci.db";
+/// What the entries begin with that are files of the folder of notes.
+pub const NOTES: &str = "vault/";
+const MANIFEST: &str = "manifest.json";
+/// What PAX calls the moment of the last change, which a header has in whole seconds.
+const MODIFIED: &str = "mtime";
+/// The version of the format.
+const VERSION: u64 = 1;
+/// Bytes of a manifest: some 500,000 files.
+const MANIFEST_BYTES_MAX: u64 = 128 << 20;
+/// How often a file is read that changes meanwhile.
+const ATTEMPTS: usize = 5;
+/// Bytes of a block of a tar archive; two of zeros are its end.
+const BLOCK: u64 = 512;
+/// Bytes of an entry that says more of the next one, such as a long name.
+const EXTENSION_BYTES_MAX: u64 = 64 << 10;
+
+/// What a backup says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The version of the format.
+    version: u64,
+    /// When it was made, RFC 3339.
+    pub moment: String,
+    /// The version of the loci that made it.
+    pub loci: String,
+    /// The version of the database's schema.
+    pub schema: i64,
+    /// The memories in the database.
+    pub memories: u64,
+    /// What else is in the archive, in order.
+    pub entries: Vec<Entry>,
+    /// Of all bytes before the manifest itself, then of the manifest with this field empty.
+    sha256: String,
+}
+
+/// A file in the archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Its path in the archive.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its checksum, in hexadecimal digits.
+    pub sha256: String,
+}
+
+impl Manifest {
+    /// One without entries.
+    pub fn new(moment: String, schema: i64, memories: u64) -> Self {
+        let loci = env!("CARGO_PKG_VERSION").to_owned();
+        Manifest { version: VERSION, moment, loci, schema, memories, entries: Vec::new(), sha256: String::new() }
+    }
+
+    /// The paths of the notes within their folder.
+    pub fn notes(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.entries.iter().filter_map(|entry| Some((entry.path.strip_prefix(NOTES)?, entry)))
+    }
+
+    /// The checksum that belongs into it.
+    fn checksum(&self, before: impl Read) -> io::Result<String> {
+        let mut hash = Hashing::new(before);
+        io::copy(&mut hash, &mut io::sink())?;
+        let blank = Manifest { sha256: String::new(), ..self.clone() };
+        hash.digest.update(serde_json::to_vec(&blank)?);
+        Ok(hash.sha256())
+    }
+}
+
+/// Counts and hashes what is read through it.
+struct Hashing<Source> {
+    source: Source,
+    digest: Sha256,
+    bytes: u64,
+}
+
+impl<Source: Read> Hashing<Source> {
+    fn new(source: Source) -> Self {
+        Hashing { source, digest: Sha256::new(), bytes: 0 }
+    }
+
+    fn sha256(self) -> String {
+        hex(&self.digest.finalize())
+    }
+}
+
+impl<Source: Read> Read for Hashing<Source> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.digest.update(&buffer[..read]);
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+/// The checksum of a file.
+///
+/// # Errors
+/// It cannot be read.
+pub fn sha256_of(path: &Path) -> io::Result<String> {
+    let mut hash = Hashing::new(File::open(path)?);
+    io::copy(&mut hash, &mut io::sink())?;
+    Ok(hash.sha256())
+}
+
+/// An archive that is being written.
+pub struct ArchiveWriter {
+    builder: tar::Builder<File>,
+    entries: Vec<Entry>,
+}
+
+impl ArchiveWriter {
+    /// Into an empty file.
+    pub fn new(file: File) -> Self {
+        ArchiveWriter { builder: tar::Builder::new(file), entries: Vec::new() }
+    }
+
+    /// Appends a file as it was at one moment: one that changes while it is read is read again.
+    ///
+    /// # Errors
+    /// It cannot be read, changes all the time, or the archive cannot be written.
+    pub fn append(&mut self, path: &str, mut file: &File) -> io::Result<()> {
+        let begin = self.builder.get_mut().stream_position()?;
+        for _ in 0..ATTEMPTS {
+            file.rewind()?;
+            let before = file.metadata()?;
+            let mut hash = Hashing::new(file.take(before.len()));
+            let modified = before.modified().ok().and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+            let modified = modified.unwrap_or_default();
+            let exactly = format!("{}.{:09}", modified.as_secs(), modified.subsec_nanos());
+            self.builder.append_pax_extensions([(MODIFIED, exactly.as_bytes())])?;
+            let mut header = header(before.len(), modified.as_secs());
+            self.builder.append_data(&mut header, path, &mut hash)?;
+            let after = file.metadata()?;
+            let is_same = after.len() == before.len() && after.modified().ok() == before.modified().ok();
+            if is_same && hash.bytes == before.len() {
+                let (bytes, path) = (hash.bytes, path.to_owned());
+                self.entries.push(Entry { path, bytes, sha256: hash.sha256() });
+                return Ok(());
+            }
+            let archive = self.builder.get_mut();
+            archive.set_len(begin)?;
+            archive.seek(SeekFrom::Start(begin))?;
+        }
+        Err(io::Error::other("it is being written all the time; repeat when that has ended"))
+    }
+
+    /// Appends the manifest and makes all of it durable. Returns the manifest, with its entries.
+    ///
+    /// # Errors
+    /// The archive cannot be written, or not be read again for its checksum.
+    pub fn finish(mut self, mut manifest: Manifest) -> io::Result<Manifest> {
+        manifest.entries = self.entries;
+        // As long as the one that it gets, so that its own header is covered, too.
+        manifest.sha256 = "0".repeat(2 * Sha256::output_size());
+        let mut header = header(serde_json::to_vec(&manifest)?.len() as u64, 0);
+        header.set_path(MANIFEST)?;
+        header.set_cksum();
+        let mut archive = self.builder.get_ref();
+        archive.rewind()?;
+        manifest.sha256 = manifest.checksum(archive.chain(&header.as_bytes()[..]))?;
+        self.builder.append(&header, &*serde_json::to_vec(&manifest)?)?;
+        self.builder.into_inner()?.sync_all()?;
+        Ok(manifest)
+    }
+}
+
+fn header(bytes: u64, modified_seconds: u64) -> tar::Header {
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::Regular);
+    header.set_size(bytes);
+    header.set_mode(0o600);
+    header.set_mtime(modified_seconds);
+    header
+}
+
+/// Why a file cannot be taken for a backup: in words that follow its name.
+#[derive(Debug)]
+pub struct Refused(pub String);
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        // What the format does not allow has one of these two kinds.
+        match error.kind() {
+            ErrorKind::Other | ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput => {
+                // What the library says of it may hold what is in it.
+                damaged("its form is not that of one")
+            }
+            _ => Refused(format!("cannot be read: {error}")),
+        }
+    }
+}
+
+fn damaged(what: impl std::fmt::Display) -> Refused {
+    Refused(format!("is damaged or no backup of loci ({what}); take another one"))
+}
+
+/// An archive whose bytes are what its manifest says.
+#[derive(Debug)]
+pub struct Archive {
+    file: File,
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// Where each entry begins, and when it was changed last.
+    places: Vec<(u64, SystemTime)>,
+}
+
+/// What a header says: path, size, where the content begins, when it was changed.
+struct Found {
+    path: String,
+    bytes: u64,
+    begin: u64,
+    modified: SystemTime,
+}
+
+impl Archive {
+    /// Opens an archive and checks all of it.
+    ///
+    /// # Errors
+    /// It is damaged, made by a newer loci, holds a link or leads out of its folders; what is to be done about it.
+    pub fn open(mut file: File) -> Result<Self, Refused> {
+        let mut found = headers(&file)?;
+        let Some(last) = found.pop().filter(|last| last.path == MANIFEST && last.bytes <= MANIFEST_BYTES_MAX) else {
+            return Err(damaged("it does not end with its manifest, so that it may be cut off"));
+        };
+        file.seek(SeekFrom::Start(last.begin))?;
+        let mut text = Vec::new();
+        (&file).take(last.bytes).read_to_end(&mut text)?;
+        let manifest = manifest(&text)?;
+        file.rewind()?;
+        let is_as_written = serde_json::to_vec(&manifest).is_ok_and(|written| written == text);
+        if !is_as_written || manifest.checksum((&file).take(last.begin))? != manifest.sha256 {
+            return Err(damaged("its checksum does not hold"));
+        }
+        let mut rest = Vec::new();
+        file.seek(SeekFrom::Start(last.begin + last.bytes))?;
+        (&file).take(4 * BLOCK).read_to_end(&mut rest)?;
+        let padding = last.bytes.next_multiple_of(BLOCK) - last.bytes;
+        if rest.len() as u64 != padding + 2 * BLOCK || rest.iter().any(|byte| *byte != 0) {
+            return Err(damaged("it does not end as it should"));
+        }
+        check_entries(&manifest, &found)?;
+        let places = found.iter().map(|found| (found.begin, found.modified)).collect();
+        Ok(Archive { file, manifest, places })
+    }
+
+    /// Takes everything out into a folder, durable, and calls `advance` with the bytes that were written.
+    ///
+    /// # Errors
+    /// The folder cannot be written, or what is read is not what was checked.
+    pub fn unpack(&mut self, into: &Path, mut advance: impl FnMut(u64)) -> io::Result<()> {
+        let mut folders = BTreeSet::from([into.to_owned()]);
+        for (entry, (begin, modified)) in self.manifest.entries.iter().zip(&self.places) {
+            let path = into.join(&entry.path);
+            let parents = path.ancestors().skip(1).take_while(|parent| parent.starts_with(into));
+            folders.extend(parents.map(Path::to_owned));
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            self.file.seek(SeekFrom::Start(*begin))?;
+            let mut hash = Hashing::new((&self.file).take(entry.bytes));
+            let mut file = create_private(&path)?;
+            io::copy(&mut hash, &mut file)?;
+            file.set_modified(*modified)?;
+            file.sync_all()?;
+            if hash.sha256() != entry.sha256 {
+                return Err(io::Error::other(format!("{} changed while it was read", entry.path)));
+            }
+            advance(entry.bytes);
+        }
+        folders.iter().try_for_each(|folder| flush_folder(folder))
+    }
+}
+
+/// Everything in the archive.
+fn headers(file: &File) -> Result<Vec<Found>, Refused> {
+    check_sizes(file)?;
+    let mut found = Vec::new();
+    for entry in tar::Archive::new(file).entries_with_seek()? {
+        let mut entry = entry?;
+        let modified = modified(&mut entry)?;
+        let bytes = entry.path_bytes();
+        let path = str::from_utf8(&bytes).map_err(|_| damaged("a name in it is no text"))?.to_owned();
+        if entry.header().entry_type() != tar::EntryType::Regular {
+            return Err(damaged(format_args!("{path:?} is no plain file")));
+        }
+        let modified = modified.ok_or_else(|| damaged(format_args!("{path:?} has no possible date")))?;
+        found.push(Found { path, bytes: entry.size(), begin: entry.raw_file_position(), modified });
+    }
+    Ok(found)
+}
+
+/// When an entry was changed last, as exactly as it says; none if it cannot have been.
+fn modified(entry: &mut tar::Entry<'_, impl Read>) -> io::Result<Option<SystemTime>> {
+    let mut since_1970 = Duration::from_secs(entry.header().mtime()?);
+    for extension in entry.pax_extensions()?.into_iter().flatten() {
+        let extension = extension?;
+        if extension.key() == Ok(MODIFIED) {
+            since_1970 = extension.value().ok().and_then(exact).unwrap_or(since_1970);
+        }
+    }
+    Ok(UNIX_EPOCH.checked_add(since_1970))
+}
+
+/// Seconds with nine digits after the point, as an [`ArchiveWriter`] notes them.
+fn exact(text: &str) -> Option<Duration> {
+    let (seconds, nanoseconds) = text.split_once('.').filter(|(_, nanoseconds)| nanoseconds.len() == 9)?;
+    Some(Duration::new(seconds.parse().ok()?, nanoseconds.parse().ok()?))
+}
+
+/// Whether everything ends within the file, so that no sum of sizes is larger than that, and what the library reads
+/// into memory by itself is short.
+fn check_sizes(file: &File) -> Result<(), Refused> {
+    let length = file.metadata()?.len();
+    for entry in tar::Archive::new(file).entries_with_seek()?.raw(true) {
+        let entry = entry?;
+        let is_short = entry.header().entry_type() == tar::EntryType::Regular || entry.size() <= EXTENSION_BYTES_MAX;
+        let end = entry.raw_file_position().checked_add(entry.size());
+        if !is_short || end.is_none_or(|end| end > length) {
+            return Err(damaged("the size of something in it cannot be"));
+        }
+    }
+    (&mut &*file).rewind()?;
+    Ok(())
+}
+
+fn manifest(text: &[u8]) -> Result<Manifest, Refused> {
+    let unreadable = |error: serde_json::Error| damaged(format_args!("its manifest {}", problem(&error)));
+    let value: Value = serde_json::from_slice(text).map_err(unreadable)?;
+    match value["version"].as_u64() {
+        Some(newer) if newer > VERSION => Err(Refused(format!(
+            "was made by a newer loci (format {newer}; this one knows {VERSION}): update loci, or take another one"
+        ))),
+        _ => serde_json::from_value(value).map_err(unreadable),
+    }
+}
+
+/// Whether the entries are those of the manifest, and may be written where they say.
+fn check_entries(manifest: &Manifest, found: &[Found]) -> Result<(), Refused> {
+    let named = manifest.entries.iter().map(|entry| (entry.path.as_str(), entry.bytes));
+    if !named.eq(found.iter().map(|found| (found.path.as_str(), found.bytes))) {
+        return Err(damaged("what is in it is not what its manifest names"));
+    }
+    let mut paths = BTreeSet::new();
+    for Entry { path, .. } in &manifest.entries {
+        if path != DATABASE && !path.strip_prefix(NOTES).is_some_and(is_within) {
+            return Err(damaged(format_args!("{path:?} leads out of its folder")));
+        }
+        if !paths.insert(path) {
+            return Err(damaged(format_args!("{path:?} is in it twice")));
+        }
+    }
+    if paths.iter().any(|path| *path == DATABASE) { Ok(()) } else { Err(damaged("no database is in it")) }
+}
+
+/// Whether a path stays within its folder, and is one that a backup takes: nothing hidden, which may belong to other
+/// programs.
+pub fn is_within(path: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('\0');
+    path.split('/').all(is_name) && !(cfg!(windows) && path.contains(['\\', ':']))
+}
+
+/// Makes a file for its owner alone, where there is none.
+///
+/// # Errors
+/// There is one, or the folder cannot be written.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Writes a file for its owner alone; whole or not at all, in the place of what was there.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write_privately(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut draft = tempfile::Builder::new().suffix(".draft").tempfile_in(folder)?;
+    draft.write_all(bytes)?;
+    draft.as_file().sync_all()?;
+    draft.persist(path)?;
+    flush_folder(folder)
+}
+
+/// Makes a change of names in a folder durable.
+///
+/// # Errors
+/// The disk refuses.
+pub fn flush_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

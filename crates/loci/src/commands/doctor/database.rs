@@ -1,0 +1,193 @@
+//! What is in the database, and how far the work on it is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use loci_core::{Caller, Clock, CollectionFilter, JobStore, TokenStore};
+use loci_engine::{List, ModelState, NoteStatus};
+use loci_server::token_hash;
+use loci_store_sqlite::{Problem, ProblemKind, SqliteStore};
+
+use super::{Finding, Verdict, place};
+use crate::damage;
+use crate::exit::{Exit, Failure};
+use crate::output::moment;
+use crate::secret;
+use crate::settings::Settings;
+use crate::wiring::{Parts, SystemClock};
+
+/// How far ahead of the clock the newest memory may be, since other machines have clocks too.
+const CLOCK_AHEAD_SECONDS_MAX: i64 = 300;
+/// Memories whose enrichment failed that are named.
+const FAILED_JOBS_SHOWN_MAX: usize = 10;
+/// How long a job may have been due before somebody should look why nobody does it.
+const JOB_DUE_SECONDS_MAX: i64 = 3_600;
+
+/// What the write-ahead log holds that is not there any more once the database is opened. Where somebody has it open,
+/// that has happened already. A failure means that nothing should open it now.
+pub fn log(data: &Path) -> Option<Finding> {
+    const WHAT: &str = "log";
+    const BAD: Verdict = Verdict::Fail(Exit::Database);
+    match damage::log_of_nobody(data)? {
+        Ok(state) => state.problem().map(|problem| {
+            if state.hides_commits {
+                (WHAT, BAD, format!("{problem}: {}", damage::way_out_of_log(data)))
+            } else {
+                (WHAT, Verdict::Warn, problem)
+            }
+        }),
+        Err(error) => Some((WHAT, BAD, error.message)),
+    }
+}
+
+pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
+    let mut findings = integrity(settings, parts);
+    findings.extend(embeddings(parts));
+    findings.extend(enrichment(parts));
+    findings.push(notes(parts));
+    findings.extend(place::unwritable(&parts.vault.folder).map(|why| ("notes", Verdict::Warn, why)));
+    if let Ok(tokens) = parts.store.tokens() {
+        let now = SystemClock.now();
+        let valid = tokens.iter().filter(|token| token.is_valid(now)).count();
+        findings.push(("tokens", Verdict::Ok, format!("{valid} of {} are valid", tokens.len())));
+    }
+    findings.extend(token_file(&secret::file_in(&settings.data), &parts.store));
+    findings.extend(newest(parts));
+    findings
+}
+
+fn integrity(settings: &Settings, parts: &Parts) -> Vec<Finding> {
+    const WHAT: &str = "database";
+    const BAD: Verdict = Verdict::Fail(Exit::Database);
+    let size = parts.engine.size().unwrap_or_default();
+    let problems = match parts.store.integrity_check() {
+        Ok(problems) if problems.is_empty() => {
+            let (memories, bytes) = (size.memories, size.disk_bytes);
+            let why = format!("opens, has the current schema, is whole: {memories} memories in {bytes} bytes");
+            return vec![(WHAT, Verdict::Ok, why)];
+        }
+        Ok(problems) => problems,
+        Err(error) => {
+            let failure = Failure::from(error);
+            return vec![(WHAT, Verdict::Fail(failure.exit), failure.message)];
+        }
+    };
+    let why = if damage::damages(&problems).next().is_some() {
+        format!("is damaged: {}", damage::way_out(&settings.data))
+    } else {
+        "its texts are whole, but not what is made of them: run `loci doctor --fix`".to_owned()
+    };
+    let row = |problem: Problem| match problem.kind {
+        ProblemKind::Damaged => ("damage", BAD, problem.text),
+        ProblemKind::Derived => ("derived", BAD, problem.text),
+    };
+    std::iter::once((WHAT, BAD, why)).chain(problems.into_iter().map(row)).collect()
+}
+
+/// Whether every memory can be found by its meaning, and by which model.
+fn embeddings(parts: &Parts) -> Option<Finding> {
+    const WHAT: &str = "embeddings";
+    let ModelState { chosen, serving, pending, not_found, .. } = parts.engine.model_state().ok()??;
+    Some(if not_found > 0 {
+        let why =
+            format!("{not_found} memories are found by words alone until `loci serve` or `loci mcp` has embedded them");
+        (WHAT, Verdict::Warn, why)
+    } else if pending > 0 {
+        let (serving, chosen) = (serving.as_str(), chosen.as_str());
+        let why = format!("{serving} finds every memory; {pending} wait for {chosen}, which takes its place then");
+        (WHAT, Verdict::Ok, why)
+    } else {
+        (WHAT, Verdict::Ok, "every memory has its embedding".to_owned())
+    })
+}
+
+/// Whether the owner's token in its file opens anything.
+fn token_file(file: &Path, store: &SqliteStore) -> Option<Finding> {
+    const WHAT: &str = "token file";
+    let secret = fs::read_to_string(file).ok()?;
+    let shown = file.display();
+    Some(match store.token_by_hash(&token_hash(secret.trim())).ok()? {
+        Some(token) if token.is_valid(SystemClock.now()) => (WHAT, Verdict::Ok, format!("{shown} opens the server")),
+        Some(_) => {
+            let why = format!("the token in {shown} was revoked or has ended; remove the file, and make another one");
+            (WHAT, Verdict::Warn, format!("{why}: loci token create"))
+        }
+        None => (WHAT, Verdict::Warn, format!("the token in {shown} is not known yet; `loci serve` makes it valid")),
+    })
+}
+
+/// What is wrong with the notes, in short: `loci vault check` has it whole.
+fn notes(parts: &Parts) -> Finding {
+    const WHAT: &str = "notes";
+    let status = match parts.engine.note_status() {
+        Ok(status) => status,
+        Err(error) => return (WHAT, Verdict::Warn, error.message),
+    };
+    let NoteStatus { location, notes, forgotten, not_indexed, problems, away } = status;
+    if let Some(why) = away {
+        return (WHAT, Verdict::Warn, why);
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, problem) in &problems {
+        *counts.entry(problem.kind.name()).or_default() += 1;
+    }
+    let mut found: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    if !not_indexed.is_empty() {
+        found.push(format!("{} not indexed yet", not_indexed.len()));
+    }
+    if found.is_empty() {
+        return (WHAT, Verdict::Ok, format!("{notes} in {location}, and {forgotten} deleted ones"));
+    }
+    (WHAT, Verdict::Warn, format!("{notes} in {location}; {}: `loci vault check` names them", found.join(", ")))
+}
+
+/// Memories that wait to be judged, and those that nobody could judge.
+fn enrichment(parts: &Parts) -> Vec<Finding> {
+    const WHAT: &str = "enrichment";
+    let (Ok(counts), Ok(failed)) = (parts.store.job_counts(), parts.store.failed_jobs(FAILED_JOBS_SHOWN_MAX)) else {
+        return Vec::new();
+    };
+    let now = SystemClock.now();
+    let overdue = parts.store.next_job_at().ok().flatten().filter(|next| next.plus_seconds(JOB_DUE_SECONDS_MAX) < now);
+    let overdue = overdue.map(|since| {
+        let waiting = counts.waiting;
+        let since = moment(since);
+        let why = format!(
+            "of {waiting} memories that wait for it, one has since {since}: start `loci serve`, or see its log"
+        );
+        (WHAT, Verdict::Warn, why)
+    });
+    if counts.failed == 0 {
+        let why = format!("{} memories wait for it, none failed", counts.waiting);
+        return vec![overdue.unwrap_or((WHAT, Verdict::Ok, why))];
+    }
+    let noun = if counts.failed == 1 { "memory" } else { "memories" };
+    let why = format!(
+        "{} {noun} could not be judged; they are kept as they are and found all the same; `loci doctor --fix` has them \
+         tried again",
+        counts.failed
+    );
+    let shown = failed.into_iter().map(|job| {
+        let why = format!("memory {} (attempts: {}): {}", job.memory, job.attempts, job.problem);
+        (WHAT, Verdict::Warn, why)
+    });
+    overdue.into_iter().chain([(WHAT, Verdict::Warn, why)]).chain(shown).collect()
+}
+
+/// A memory from the future hides that the clock was wrong once, or is now.
+fn newest(parts: &Parts) -> Option<Finding> {
+    let collections = CollectionFilter::Any;
+    let (sections, tags) = (Vec::new(), Vec::new());
+    let request = List { collections, sections, tags, delivery: None, offset: 0, limit: 1 };
+    let newest = parts.engine.list(&Caller::local(), request).ok()?.pop()?;
+    let is_ahead = newest.updated_at > SystemClock.now().plus_seconds(CLOCK_AHEAD_SECONDS_MAX);
+    is_ahead.then(|| {
+        let why = format!(
+            "memory {} is of {}, in the future; see whether the clock is right",
+            newest.id,
+            moment(newest.updated_at)
+        );
+        ("newest", Verdict::Warn, why)
+    })
+}

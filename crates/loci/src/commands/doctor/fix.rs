@@ -1,0 +1,105 @@
+//! `loci doctor --fix`: repairs what can be made again. Touches no text.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::{Finding, Verdict, database, place};
+use crate::damage;
+use crate::exit::{Exit, Failure};
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+/// Says each thing that was done, or could not be.
+pub fn run(settings: &Settings) -> Vec<Finding> {
+    let data = &settings.data;
+    if !data.is_dir() {
+        return Vec::new();
+    }
+    // It says nothing any more once the database has been opened.
+    let mut findings: Vec<_> = database::log(data).into_iter().collect();
+    if matches!(findings[..], [(_, Verdict::Fail(_), _)]) {
+        // The look says so.
+        return Vec::new();
+    }
+    for (path, mode) in place::open_to_others(data) {
+        let shown = path.display();
+        findings.push(outcome("permissions", set_mode(&path, mode), format!("chmod {mode:o} '{shown}'")));
+    }
+    // What is wrong if it does not open, the look afterwards says.
+    let Ok(parts) = Parts::open(settings) else { return findings };
+    for path in place::leftovers(data) {
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        findings.push(outcome("leftovers", removed, format!("removed {}", path.display())));
+    }
+    let repaired = repair(&parts);
+    let is_damaged = repaired.iter().any(|(_, verdict, _)| matches!(verdict, Verdict::Fail(_)));
+    findings.extend(repaired);
+    // Whatever is written may land on what still reads.
+    if is_damaged {
+        return findings;
+    }
+    match parts.engine.retry_failed() {
+        Ok(0) => {}
+        Ok(retried) => {
+            let why = format!("{retried} memories that could not be judged are tried again");
+            findings.push(("enrichment", Verdict::Done, why));
+        }
+        Err(error) => findings.push(failed("enrichment", error.into())),
+    }
+    match parts.engine.reconcile() {
+        Ok(done) if done.indexed + done.moved + done.removed > 0 => {
+            let why = format!("indexed {}, moved {}, removed {}", done.indexed, done.moved, done.removed);
+            findings.push(("notes", Verdict::Done, why));
+        }
+        Ok(_) => {}
+        Err(error) => findings.push(failed("notes", error.into())),
+    }
+    findings
+}
+
+fn repair(parts: &Parts) -> Vec<Finding> {
+    const WHAT: &str = "database";
+    match parts.store.integrity_check() {
+        Ok(problems) if problems.is_empty() => Vec::new(),
+        // Whatever is written into a damaged file may land on what still reads of it.
+        Ok(problems) if damage::damages(&problems).next().is_some() => {
+            let why = "it is damaged, and nothing in it was repaired: `loci doctor --salvage FILE` reads what still \
+                       reads of it";
+            vec![(WHAT, Verdict::Fail(Exit::Database), why.to_owned())]
+        }
+        Ok(_) => match parts.store.repair() {
+            Ok(tried) => {
+                let finding = |tried| match tried {
+                    Ok(done) => (WHAT, Verdict::Done, done),
+                    Err(problem) => (WHAT, Verdict::Fail(Exit::Database), problem),
+                };
+                tried.into_iter().map(finding).collect()
+            }
+            Err(error) => vec![failed(WHAT, error.into())],
+        },
+        Err(error) => vec![failed(WHAT, error.into())],
+    }
+}
+
+fn failed(what: &'static str, failure: Failure) -> Finding {
+    (what, Verdict::Fail(failure.exit), failure.message)
+}
+
+fn outcome(what: &'static str, outcome: io::Result<()>, done: String) -> Finding {
+    match outcome {
+        Ok(()) => (what, Verdict::Done, done),
+        Err(error) => (what, Verdict::Fail(Exit::DataFolder), format!("not {done}: {error}")),
+    }
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
+    Ok(())
+}

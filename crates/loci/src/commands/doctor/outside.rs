@@ -1,0 +1,70 @@
+//! What loci works with beside its data: the model, the provider of tokens, the certificate, the clock.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use loci_core::{Clock, TokenVerifier};
+use loci_engine::SearchMode;
+use loci_oidc::{KeyStatus, OidcVerifier};
+use loci_server::{MonotonicTime, Tls};
+
+use super::{Finding, Verdict};
+use crate::exit::Exit;
+use crate::output::moment;
+use crate::settings::{Settings, TlsFiles};
+use crate::wiring::{SystemClock, probe};
+
+/// The clock stands at an impossible time before this: seconds since 1970, 2025-01-01.
+const CLOCK_SECONDS_MIN: i64 = 1_735_689_600;
+
+/// Whether the provider of tokens answers, if there is one.
+pub fn identity_provider(settings: &Settings) -> Option<Finding> {
+    const WHAT: &str = "identity";
+    let options = settings.network.oidc.clone()?;
+    let verifier = match OidcVerifier::new(options, Arc::new(SystemClock)) {
+        Ok(verifier) => verifier,
+        Err(error) => return Some((WHAT, Verdict::Fail(Exit::Usage), error.message)),
+    };
+    Some(match verifier.probe() {
+        Ok(KeyStatus { keys, .. }) => (WHAT, Verdict::Ok, format!("{} answers, with {keys} keys", verifier.issuer())),
+        Err(error) => {
+            (WHAT, Verdict::Warn, format!("{}; until it answers, none of its tokens is accepted", error.message))
+        }
+    })
+}
+
+/// Whether the certificate of the HTTP server can be used, if there is one.
+pub fn certificate(settings: &Settings) -> Option<Finding> {
+    const WHAT: &str = "certificate";
+    let TlsFiles { certificate, key } = settings.network.tls.clone()?;
+    let shown = certificate.display().to_string();
+    Some(match Tls::from_files(certificate, key, MonotonicTime::default()) {
+        Ok(_) => (WHAT, Verdict::Ok, format!("{shown} and its key can be used")),
+        Err(error) => (WHAT, Verdict::Fail(Exit::Usage), error.message),
+    })
+}
+
+pub fn model(settings: &Settings) -> Finding {
+    const WHAT: &str = "model";
+    if settings.search == SearchMode::Words {
+        return (WHAT, Verdict::Ok, "none is used: searches go by words alone".to_owned());
+    }
+    let begin = Instant::now();
+    match probe(&settings.embedding) {
+        Ok((model, components)) => {
+            let milliseconds = begin.elapsed().as_millis();
+            let why = format!("{model} loads and answers in {milliseconds} ms, with {components} components");
+            (WHAT, Verdict::Ok, why)
+        }
+        Err(error) => (WHAT, Verdict::Fail(Exit::Model), error.message),
+    }
+}
+
+pub fn clock() -> Finding {
+    let now = SystemClock.now();
+    let why = format!("it is {}", moment(now));
+    if now.microseconds() / 1_000_000 < CLOCK_SECONDS_MIN {
+        return ("clock", Verdict::Warn, format!("{why}, which cannot be; set the clock, or ages will be wrong"));
+    }
+    ("clock", Verdict::Ok, why)
+}

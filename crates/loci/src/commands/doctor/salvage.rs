@@ -1,0 +1,78 @@
+//! `loci doctor --salvage`: writes what still reads of a damaged database into a file for `loci import`.
+
+use std::fmt::Write;
+use std::io::BufWriter;
+use std::path::Path;
+
+use loci_core::Clock;
+use loci_store_sqlite::{DamagedPage, Salvaged, SqliteStore, salvage};
+use serde_json::json;
+
+use crate::archive::JsonLines;
+use crate::commands::backup::Target;
+use crate::commands::export::Export;
+use crate::damage::DATABASE;
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, note};
+use crate::settings::Settings;
+use crate::wiring::{SystemClock, Vault, open_failure};
+
+/// Ends with [`Exit::Database`] if anything is lost or may be.
+pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failure> {
+    let target = Target::new(file)?;
+    let database = settings.data.join(DATABASE);
+    let log = settings.data.join(format!("{DATABASE}-wal"));
+    if !database.exists() && !log.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+        return Err(Failure::new(Exit::Usage, format!("there is no {}", database.display())));
+    }
+    let vault = Vault::of(settings, &settings.data)?;
+    let _alone = SqliteStore::lock_alone(&settings.data).map_err(|error| open_failure(&error))?;
+    let draft = target.draft(".part")?;
+    let now = SystemClock.now();
+    let mut lines = JsonLines::as_of(BufWriter::new(draft.as_file()), now);
+    let mut export = Export::new(&vault);
+    // How many there are is not known.
+    let salvaged = export.write(0, |visit| salvage(&database, now, visit), &mut lines)?;
+    let salvaged = salvaged.map_err(|error| target.unwritable(&error))?;
+    let counts = lines.counts().clone();
+    let flushed = lines.finish().map(drop).and_then(|()| draft.as_file().sync_all());
+    flushed.map_err(|error| target.unwritable(&error))?;
+    target.put(draft)?;
+
+    let is_whole = salvaged.is_whole();
+    let Salvaged { records, repeated, lost, lost_more, pages, damaged_pages, damaged_pages_more, log } = salvaged;
+    let page = |DamagedPage { number, problem }: &DamagedPage| json!({"page": number, "problem": problem});
+    let value = json!({
+        "file": target.file,
+        "records": counts,
+        "repeated": repeated,
+        "lost": lost,
+        "lost_more": lost_more,
+        "pages": pages,
+        "damaged_pages": damaged_pages.iter().map(page).collect::<Vec<_>>(),
+        "damaged_pages_more": damaged_pages_more,
+        "log": log.problem(),
+        "left_out": export.left_out,
+    });
+    let mut text =
+        format!("salvaged {records} records into {}; bring them back with `loci import`\n", target.file.display());
+    let damaged = damaged_pages.len() as u64 + damaged_pages_more;
+    let _ = writeln!(text, "{pages} pages were found; {damaged} are damaged or missing");
+    output.either(&value, text)?;
+    if let Some(problem) = log.problem() {
+        note(format_args!("log: {problem}"));
+    }
+    for what in &lost {
+        note(format_args!("lost: {what}"));
+    }
+    if lost_more > 0 {
+        note(format_args!("lost: {lost_more} more"));
+    }
+    for problem in &export.left_out {
+        note(format_args!("left out: {problem}"));
+    }
+    if is_whole && export.left_out.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Database, ""))
+}

@@ -1,0 +1,305 @@
+//! `loci restore`: brings a backup back.
+//!
+//! Everything is unpacked and checked in the data folder's own `restoring` before anything is touched; then it is
+//! decided, and carried out by renaming (`swap.rs`).
+
+pub mod swap;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use loci_core::Clock;
+use loci_store_sqlite::{AloneLock, OpenError, RESTORE_MARK, SqliteStore};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::archive::{HEAD_BYTES, begins_archive};
+use crate::cli;
+use crate::commands::backup::archive::{Archive, DATABASE, Refused, create_private, sha256_of};
+use crate::commands::backup::{check_space, notes};
+use crate::damage::damages;
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, moment, note};
+use crate::progress::Progress;
+use crate::settings::Settings;
+use crate::wiring::{SystemClock, Vault, open_failure};
+use swap::{STAGING, Swap};
+
+/// What every database of SQLite begins with.
+const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// Paths that a refusal names.
+const NAMED_MAX: usize = 3;
+/// How long to wait for others who came upon the same restore, and how often to look.
+const END_WAIT: Duration = Duration::from_secs(10);
+const END_PAUSE: Duration = Duration::from_millis(10);
+/// What the folder of a store has that may be open.
+const PRESENCE: &str = "open.lock";
+
+pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Result<(), Failure> {
+    let vault = Vault::of(settings, &settings.data)?;
+    let mut source = Source::open(&arguments.file)?;
+    let _source_alone = source.alone(&settings.data)?;
+    let _alone = SqliteStore::lock_alone(&settings.data).map_err(|error| open_failure(&error))?;
+    let data = settings.data.canonicalize().map_err(|error| unusable(&settings.data, &error))?;
+    // An earlier one that was cut off comes first, so that what it put aside is whole.
+    swap::resume(&data).map_err(|error| unusable(&data, &error))?;
+    check_space(&data, source.bytes())?;
+
+    let staging = stage(&data).map_err(|error| unusable(&data, &error))?;
+    let bar = Progress::of_bytes();
+    bar.begin(source.bytes());
+    source.unpack(staging.path(), |bytes| bar.advance(bytes)).map_err(|error| unusable(staging.path(), &error))?;
+    drop(bar);
+    let memories = inspect(&source, &staging.path().join(DATABASE))?;
+    let known = source.notes();
+    let differing = match &source {
+        Source::Archive(archive) => differing(&vault.folder, archive)?,
+        Source::Database(_) => Vec::new(),
+    };
+    if !arguments.replace {
+        refuse_to_replace(&data, &vault.folder, &differing)?;
+    }
+    let above = vault.folder.ancestors().find(|path| path.exists()).unwrap_or(&data);
+    if !is_same_disk(above, &data) {
+        check_space(above, source.bytes())?;
+    }
+
+    let now = moment(SystemClock.now());
+    let replaced = swap::free_name(&data, &now).map_err(|error| unusable(&data, &error))?;
+    let aside = differing.into_iter().filter(|path| !known.contains(path.as_str())).collect();
+    let notes = std::path::absolute(&vault.folder).map_err(|error| unusable(&vault.folder, &error))?;
+    let swap = Swap { replaced: replaced.clone(), notes, aside };
+    // From here on it is done, now or at the next start of any loci.
+    let _ = staging.keep();
+    swap::decide(&data, &swap).and_then(|()| swap::resume(&data)).map_err(|error| {
+        let message = format!("the restore was cut off ({error}): the next loci command goes on with it");
+        Failure::new(Exit::Usage, message)
+    })?;
+
+    let replaced = data.join(&replaced).is_dir().then(|| data.join(&replaced));
+    let value = json!({
+        "file": arguments.file,
+        "moment": source.moment(),
+        "memories": memories,
+        "notes": known.len(),
+        "replaced": replaced,
+    });
+    let of = source.moment().map_or_else(String::new, |moment| format!(" of {moment}"));
+    let mut text = format!("restored {memories} memories and {} files of notes{of}\n", known.len());
+    if let Some(replaced) = &replaced {
+        text += &format!("what was there is in {}\n", replaced.display());
+    }
+    Ok(output.either(&value, text)?)
+}
+
+/// What is brought back.
+enum Source {
+    /// What `loci backup` wrote.
+    Archive(Archive),
+    /// A database alone, such as the copy that an upgrade makes, with its log if it has one.
+    Database(PathBuf),
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let refused = |Refused(why)| Failure::new(Exit::Usage, format!("{} {why}", path.display()));
+        let open = || -> io::Result<(File, Vec<u8>)> {
+            let mut file = File::open(path)?;
+            let mut head = Vec::new();
+            BufReader::new((&file).take(HEAD_BYTES)).read_until(b'\n', &mut head)?;
+            file.rewind()?;
+            Ok((file, head))
+        };
+        let (file, head) = open().map_err(|error| refused(Refused(format!("cannot be read: {error}"))))?;
+        if head.starts_with(SQLITE_MAGIC) {
+            return Ok(Source::Database(path.to_owned()));
+        }
+        if begins_archive(&head) {
+            return Err(refused(Refused("is an export and no backup: `loci import` reads it".to_owned())));
+        }
+        Archive::open(file).map(Source::Archive).map_err(refused)
+    }
+
+    /// Keeps everybody from writing into a database while it is copied, if it lies in the folder of a store, and not
+    /// in this data folder.
+    fn alone(&self, data: &Path) -> Result<Option<AloneLock>, Failure> {
+        let Source::Database(path) = self else { return Ok(None) };
+        let path = path.canonicalize().map_err(|error| unusable(path, &error))?;
+        let folder = path.parent().filter(|folder| folder.join(PRESENCE).exists());
+        let is_here = |folder: &&Path| data.canonicalize().is_ok_and(|data| data == **folder);
+        match folder.filter(|folder| !is_here(folder)).map(SqliteStore::lock_alone) {
+            Some(Err(error @ OpenError::InUse { .. })) => {
+                let Failure { exit, message } = open_failure(&error);
+                let message = format!("{message}; or copy it with `loci backup`, which disturbs nobody");
+                Err(Failure::new(exit, message))
+            }
+            // A disk that nobody can write needs none; and the copy is looked through.
+            alone => Ok(alone.and_then(Result::ok)),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Source::Archive(archive) => archive.manifest.entries.iter().map(|entry| entry.bytes).sum(),
+            Source::Database(path) => {
+                [path.clone(), log_of(path)].iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum()
+            }
+        }
+    }
+
+    fn notes(&self) -> BTreeSet<&str> {
+        match self {
+            Source::Archive(archive) => archive.manifest.notes().map(|(path, _)| path).collect(),
+            Source::Database(_) => BTreeSet::new(),
+        }
+    }
+
+    fn moment(&self) -> Option<&str> {
+        match self {
+            Source::Archive(archive) => Some(&archive.manifest.moment),
+            Source::Database(_) => None,
+        }
+    }
+
+    fn unpack(&mut self, into: &Path, mut advance: impl FnMut(u64)) -> io::Result<()> {
+        match self {
+            Source::Archive(archive) => archive.unpack(into, advance),
+            Source::Database(path) => {
+                for (from, to) in [(path.clone(), into.join(DATABASE)), (log_of(path), log_of(&into.join(DATABASE)))] {
+                    if from.exists() {
+                        let mut to = create_private(&to)?;
+                        advance(io::copy(&mut File::open(from)?, &mut to)?);
+                        to.sync_all()?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The write-ahead log that goes with a database.
+fn log_of(database: &Path) -> PathBuf {
+    let mut log = database.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
+/// A folder for what is unpacked, which goes away unless it is kept. One that is there was left by a restore that
+/// was cut off before it was decided: nobody else is here.
+fn stage(data: &Path) -> io::Result<TempDir> {
+    let path = data.join(STAGING);
+    match fs::remove_dir_all(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    tempfile::Builder::new().prefix(STAGING).rand_bytes(0).tempdir_in(data)
+}
+
+/// The number of memories in a database that was unpacked, if it can be taken.
+fn inspect(source: &Source, database: &Path) -> Result<u64, Failure> {
+    let inspected = SqliteStore::inspect(database).map_err(|error| {
+        let Failure { exit, message } = open_failure(&error);
+        Failure::new(exit, format!("the database of the backup cannot be used: {message}"))
+    })?;
+    let refused =
+        |why: &str| Failure::new(Exit::Database, format!("the database of the backup {why}; take another one"));
+    if let Some(problem) = damages(&inspected.problems).next() {
+        return Err(refused(&format!("is damaged ({problem})")));
+    }
+    if let Source::Archive(Archive { manifest, .. }) = source
+        && (manifest.schema, manifest.memories) != (inspected.schema, inspected.memories)
+    {
+        return Err(refused("is another one than its manifest says"));
+    }
+    if !inspected.problems.is_empty() {
+        note("note: what is derived from its texts is not as it should be: run `loci doctor --fix` afterwards");
+    }
+    Ok(inspected.memories)
+}
+
+/// The files of the folder of notes that the backup does not have, or not like that.
+fn differing(folder: &Path, archive: &Archive) -> Result<Vec<String>, Failure> {
+    let notes: BTreeMap<_, _> = archive.manifest.notes().collect();
+    let differs = |path: &String| {
+        let same = notes.get(path.as_str()).is_some_and(|entry| {
+            let path = folder.join(path);
+            path.metadata().is_ok_and(|metadata| metadata.len() == entry.bytes)
+                && sha256_of(&path).is_ok_and(|sha256| sha256 == entry.sha256)
+        });
+        !same
+    };
+    let mut listed = notes::list(folder).map_err(|error| unusable(folder, &error))?.files;
+    listed.retain(differs);
+    Ok(listed)
+}
+
+/// Whether what is renamed from one to the other needs no room there.
+#[cfg(unix)]
+fn is_same_disk(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let disk = |path: &Path| path.metadata().ok().map(|metadata| metadata.dev());
+    disk(one) == disk(other)
+}
+
+#[cfg(not(unix))]
+fn is_same_disk(_one: &Path, _other: &Path) -> bool {
+    true
+}
+
+/// Refuses to touch what is there.
+fn refuse_to_replace(data: &Path, folder: &Path, differing: &[String]) -> Result<(), Failure> {
+    let way_out = "add --replace, which first moves what is there into `backups` in the data folder";
+    if data.join(DATABASE).metadata().is_ok_and(|metadata| metadata.len() > 0) {
+        let message = format!("{} has a database already: {way_out}", data.display());
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    if differing.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<_> = differing.iter().take(NAMED_MAX).map(|path| format!("{path:?}")).collect();
+    let message = format!(
+        "{} files in the folder of notes {} are not those of the backup ({}…): {way_out}",
+        differing.len(),
+        folder.display(),
+        named.join(", ")
+    );
+    Err(Failure::new(Exit::Usage, message))
+}
+
+fn unusable(path: &Path, error: &io::Error) -> Failure {
+    let message = format!("{} cannot be written ({error}); nothing was changed", path.display());
+    Failure::new(Exit::Usage, message)
+}
+
+/// Ends a restore into this data folder that was cut off when it was decided already. Whoever looked at the mark when
+/// we did has the folder open for a moment, and one of us is the first: so it waits a little.
+///
+/// # Errors
+/// [`Exit::DataFolder`] if somebody uses the folder, or the disk refuses.
+#[expect(clippy::disallowed_methods, reason = "no system offers to wait for a file lock with a limit, so we poll")]
+pub fn end(data: &Path) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let alone = loop {
+        match SqliteStore::lock_alone(data) {
+            // Another one has ended it, and has the store open.
+            Err(OpenError::InUse { .. }) if !data.join(RESTORE_MARK).exists() => return Ok(()),
+            Err(OpenError::InUse { .. }) if begun.elapsed() < END_WAIT => thread::sleep(END_PAUSE),
+            alone => break alone.map_err(|error| open_failure(&error))?,
+        }
+    };
+    if !data.join(RESTORE_MARK).exists() {
+        return Ok(());
+    }
+    swap::resume(data).map_err(|error| {
+        let message = format!("a restore into {} was cut off and cannot go on ({error})", data.display());
+        Failure::new(Exit::DataFolder, message)
+    })?;
+    drop(alone);
+    note("note: ended a restore that was cut off");
+    Ok(())
+}

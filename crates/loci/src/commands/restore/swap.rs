@@ -1,0 +1,176 @@
+//! Putting what was unpacked in the place of what is there, so that a crash at any instant leaves the old store or
+//! the new one.
+//!
+//! 1. Before: everything lies in `restoring`, checked and durable. If the process ends here, the old store opens,
+//!    and `restoring` is a leftover.
+//! 2. [`decide`] writes `restoring/decided.json`, which names what goes where. This one rename decides: from then on
+//!    no loci opens the store before [`resume`] has ended.
+//! 3. [`resume`] moves the old database, then its log, then its index of the log into `replaced`; only when the disk
+//!    has that, so that no program can ever put the old log onto the new database, it moves the new database in.
+//!    Then note by note: the old file to `replaced`, the new one in. What still lies in `restoring` is not done yet,
+//!    so that it can begin again after any step.
+//! 4. The mark goes: the new store opens.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use loci_store_sqlite::RESTORE_MARK;
+use serde::{Deserialize, Serialize};
+
+use crate::commands::backup::archive::{DATABASE, NOTES, create_private, flush_folder, sha256_of, write_privately};
+use crate::commands::backup::notes;
+use crate::damage::BACKUPS;
+
+/// The folder in the data folder in which a backup is unpacked.
+pub const STAGING: &str = "restoring";
+/// A note on its way from another disk, hidden from everybody.
+const ARRIVING: &str = ".loci-restore.part";
+/// Restores of one second.
+const NAMES_MAX: u32 = 1_000;
+
+/// What was decided.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Swap {
+    /// The folder, within the data folder, that gets what was there.
+    pub replaced: PathBuf,
+    /// The folder of notes.
+    pub notes: PathBuf,
+    /// The files in it that are not in the backup.
+    pub aside: Vec<String>,
+}
+
+/// A name for what is replaced at that moment, which nothing has.
+///
+/// # Errors
+/// There is none.
+pub fn free_name(data: &Path, moment: &str) -> io::Result<PathBuf> {
+    let moment = moment.replace(['-', ':'], "");
+    let mut names = (1..NAMES_MAX).map(|number| {
+        let number = if number == 1 { String::new() } else { format!("-{number}") };
+        Path::new(BACKUPS).join(format!("replaced-{moment}{number}"))
+    });
+    names.find(|name| !data.join(name).exists()).ok_or_else(|| ErrorKind::AlreadyExists.into())
+}
+
+/// Decides that what lies in `restoring` is the store. Whoever calls is alone in the folder.
+///
+/// # Errors
+/// The disk refuses; then it may be decided or not.
+pub fn decide(data: &Path, swap: &Swap) -> io::Result<()> {
+    // Whatever lies in there must be found again if its mark is.
+    flush_folder(&data.join(STAGING))?;
+    flush_folder(data)?;
+    write_privately(&data.join(RESTORE_MARK), &serde_json::to_vec(swap)?)
+}
+
+/// Carries out what was decided, from wherever it was cut off; does nothing if nothing was. Whoever calls is alone in
+/// the folder.
+///
+/// # Errors
+/// The disk refuses; then it can go on later.
+pub fn resume(data: &Path) -> io::Result<()> {
+    carry_out(data, &mut |_| Ok(()))
+}
+
+/// Calls `before` with the name of each step.
+fn carry_out(data: &Path, before: &mut dyn FnMut(&'static str) -> io::Result<()>) -> io::Result<()> {
+    let mark = data.join(RESTORE_MARK);
+    let swap: Swap = match fs::read(&mark) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        text => serde_json::from_slice(&text?)?,
+    };
+    let (staging, replaced) = (data.join(STAGING), data.join(&swap.replaced));
+    if staging.join(DATABASE).exists() {
+        for name in [DATABASE, "loci.db-wal", "loci.db-shm", "loci.db-journal"] {
+            before("a file of the old database")?;
+            put_aside(&data.join(name), &replaced.join(name))?;
+        }
+        flush_folder(data)?;
+        before("the new database")?;
+        fs::rename(staging.join(DATABASE), data.join(DATABASE))?;
+        flush_folder(data)?;
+    }
+    for path in &swap.aside {
+        before("a note that is not in the backup")?;
+        // A folder by that name is one that came out of the backup before this was cut off.
+        let old = swap.notes.join(path);
+        if old.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            put_aside(&old, &replaced.join(NOTES).join(path))?;
+        }
+    }
+    for path in notes::list(&staging.join(NOTES))?.files {
+        before("a new note")?;
+        place(&staging.join(NOTES), &swap.notes, &path, &replaced.join(NOTES))?;
+    }
+    before("the end of the mark")?;
+    fs::remove_file(&mark)?;
+    flush_folder(&staging)?;
+    before("the end")?;
+    fs::remove_dir_all(&staging)
+}
+
+/// Puts a note in its place; what is there goes aside.
+fn place(staged: &Path, notes: &Path, path: &str, aside: &Path) -> io::Result<()> {
+    let (new, place) = (staged.join(path), notes.join(path));
+    let is_file = place.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    if is_file && sha256_of(&place)? == sha256_of(&new)? {
+        return fs::remove_file(new);
+    }
+    // A link in the place of a folder would lead out, and a file would be in the way.
+    let folders: Vec<_> = Path::new(path).ancestors().skip(1).filter(|folder| *folder != Path::new("")).collect();
+    for folder in folders.into_iter().rev() {
+        if notes.join(folder).symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+            put_aside(&notes.join(folder), &aside.join(folder))?;
+        }
+    }
+    let parent = place.parent().unwrap_or(notes);
+    fs::create_dir_all(parent)?;
+    put_aside(&place, &aside.join(path))?;
+    move_to(&new, &place, &parent.join(ARRIVING))
+}
+
+/// Moves what is there, if anything is, to where nothing is yet, durable.
+fn put_aside(from: &Path, to: &Path) -> io::Result<()> {
+    if from.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let folder = to.parent().unwrap_or(to);
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)?;
+    // Somebody may have put another one there since this was cut off.
+    let name = to.file_name().unwrap_or_default().to_string_lossy();
+    let mut names =
+        (1..NAMES_MAX).map(|number| if number == 1 { to.to_owned() } else { folder.join(format!("{name}.{number}")) });
+    let free = names.find(|to| to.symlink_metadata().is_err()).ok_or(ErrorKind::AlreadyExists)?;
+    move_to(from, &free, &folder.join(ARRIVING))
+}
+
+/// Renames a file, or copies it where it comes from another disk, durable in both folders.
+fn move_to(from: &Path, to: &Path, arriving: &Path) -> io::Result<()> {
+    let flush = |path: &Path| path.parent().map_or(Ok(()), flush_folder);
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == ErrorKind::CrossesDevices => {
+            match fs::remove_file(arriving) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let (mut source, mut copy) = (File::open(from)?, create_private(arriving)?);
+            io::copy(&mut source, &mut copy)?;
+            let metadata = source.metadata()?;
+            copy.set_modified(metadata.modified()?)?;
+            copy.sync_all()?;
+            fs::rename(arriving, to)?;
+            flush(to)?;
+            fs::remove_file(from)?;
+        }
+        renamed => renamed?,
+    }
+    flush(to)?;
+    flush(from)
+}
+
+#[cfg(test)]
+mod tests;

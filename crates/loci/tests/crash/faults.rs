@@ -1,0 +1,283 @@
+//! Every operation on the files may fail: while the store is opened, while every dialect writes, reads, goes through
+//! its maintenance, and when the process ends.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use loci_testkit::Random;
+use loci_testkit::crash::{Action, Call, Disk, DiskLibrary, Fault, Operation, OperationKind, Survivors, read_log};
+use serde_json::Value;
+
+use crate::observe::inspect;
+use crate::place::{Budget, DIALECTS, Place, library, report};
+use crate::power::Replay;
+use crate::run::{Run, prepare};
+
+/// Error numbers of Linux.
+const EIO: i32 = 5;
+const EMFILE: i32 = 24;
+const ENOSPC: i32 = 28;
+/// Calls of the scenario; as many attempts more, since those that are refused are tried again.
+const CALLS: usize = 6;
+/// Attempts that a refused call has: more than operations fail.
+const ATTEMPTS_MAX: usize = 12;
+
+/// The kinds of faults: what is met, how many of them, and how they fail.
+const FAULTS: [(&str, u64, Action); 11] = [
+    ("*", 1, Action::Fail(EIO)),
+    ("*", 4, Action::Fail(EIO)),
+    ("*", 3, Action::Fail(ENOSPC)),
+    ("w", 1, Action::Short(ENOSPC)),
+    ("w", 5, Action::Short(ENOSPC)),
+    ("o", 2, Action::Fail(EMFILE)),
+    ("s", 1, Action::Fail(EIO)),
+    // So many that who could not start cannot leave in good order either.
+    ("s", 4, Action::Fail(EIO)),
+    ("s", 2, Action::Fail(ENOSPC)),
+    ("R", 1, Action::Fail(EIO)),
+    ("rlu", 1, Action::Fail(EIO)),
+];
+
+/// A place in which something fails.
+struct Scenario<'a> {
+    library: &'a DiskLibrary,
+    /// A place with a data folder.
+    base: &'a Place,
+    dialect: &'static str,
+    /// Whether there is a data folder already.
+    is_fresh: bool,
+}
+
+#[derive(Default)]
+struct Counts {
+    scenarios: u64,
+    faults: u64,
+    refused: u64,
+    /// Calls that were refused and whose effects are there all the same.
+    done_though_refused: u64,
+    starts: u64,
+    by_kind: BTreeMap<String, u64>,
+}
+
+#[test]
+fn every_operation_may_fail() {
+    let Some(library) = library() else { return };
+    let mut budget = Budget::new("faults");
+    let wanted = std::env::var("LOCI_FAULTS").ok();
+    let is_wanted = |kinds: &str| wanted.as_deref().is_none_or(|wanted| wanted == "all" || wanted == kinds);
+    let base = Place::new();
+    prepare(&mut Run::new(), base.command(&["mcp", "mempalace"]));
+    let mut cases = Vec::new();
+    for dialect in DIALECTS {
+        for is_fresh in [true, false] {
+            let operations = Scenario { library: &library, base: &base, dialect, is_fresh }.operations();
+            for (kinds, count, action) in FAULTS.into_iter().filter(|fault| is_wanted(fault.0)) {
+                cases.extend((1..=number_of(kinds, &operations)).map(|first| {
+                    let fault = Fault { kinds: kinds.to_owned(), first, count, action };
+                    (dialect, is_fresh, fault)
+                }));
+            }
+        }
+    }
+    if let Ok(only) = std::env::var("LOCI_FAULT") {
+        cases.retain(|(dialect, is_fresh, fault)| told(dialect, *is_fresh, fault) == only);
+    }
+    let all = cases.len();
+    // What the sweep found once is a part of every sample.
+    let is_first =
+        |case: &(&str, bool, Fault)| matches!(case, ("mememory", true, Fault { kinds, count: 4, .. }) if kinds == "s");
+    let (mut first, mut cases): (Vec<_>, Vec<_>) = cases.into_iter().partition(is_first);
+    budget.begin();
+    let mut counts = Counts::default();
+    let mut failed = Vec::new();
+    while wanted.is_some() || !budget.is_over() {
+        let left = if first.is_empty() { &mut cases } else { &mut first };
+        if left.is_empty() {
+            break;
+        }
+        let (dialect, is_fresh, fault) = left.swap_remove(budget.random.below(left.len()));
+        let scenario = Scenario { library: &library, base: &base, dialect, is_fresh };
+        // The calls of a case do not depend on how many came before.
+        let run = || scenario.run(&fault, &mut Random::new(fault.first), &mut counts);
+        if catch_unwind(AssertUnwindSafe(run)).is_err() {
+            failed.push(told(dialect, is_fresh, &fault));
+        }
+    }
+    report(&format!(
+        "faults: {} of {all} cases tried, {} operations failed ({:?}), {} calls refused, {} starts refused; {} refused \
+         calls were done all the same",
+        counts.scenarios, counts.faults, counts.by_kind, counts.refused, counts.starts, counts.done_though_refused
+    ));
+    assert!(failed.is_empty(), "{} cases failed: {failed:#?}", failed.len());
+    assert!(counts.faults > 0);
+}
+
+/// How a case is named.
+fn told(dialect: &str, is_fresh: bool, fault: &Fault) -> String {
+    format!("{dialect} {} {fault}", if is_fresh { "fresh" } else { "used" })
+}
+
+impl Scenario<'_> {
+    /// What is done if nothing fails.
+    fn operations(&self) -> Vec<Operation> {
+        let (place, mut run) = self.begin();
+        let agent = run.start(place.watched_command(&["mcp", self.dialect], self.library, true, None), self.dialect);
+        let mut random = Random::new(1);
+        for _ in 0..CALLS {
+            let call = run.ledger.call(self.dialect, &mut random);
+            run.ask(agent, call);
+            assert!(run.next_success());
+        }
+        run.finish();
+        read_log(&place.log()).unwrap()
+    }
+
+    /// The folder before the scenario.
+    fn begin(&self) -> (Place, Run) {
+        // Tunnels need places that are there.
+        let is_fresh = self.is_fresh && self.dialect != "mempalace";
+        (if is_fresh { Place::new() } else { self.base.copy() }, Run::new())
+    }
+
+    fn run(&self, fault: &Fault, random: &mut Random, counts: &mut Counts) {
+        counts.scenarios += 1;
+        let told = told(self.dialect, self.is_fresh, fault);
+        let (place, mut run) = self.begin();
+        let blank = Disk::new(&place.watched()).unwrap();
+        let arguments = ["mcp", self.dialect];
+        let faulty = place.watched_command(&arguments, self.library, true, Some(fault));
+        let mut agent = run.start(faulty, self.dialect);
+        let mut refused: Vec<Call> = Vec::new();
+        let mut done = 0;
+        let mut attempts = 0;
+        while done < CALLS {
+            let call = run.ledger.call(self.dialect, random);
+            run.ask(agent, call);
+            match run.next() {
+                Some((_, Ok(_))) => {
+                    done += 1;
+                    attempts = 0;
+                }
+                Some((call, Err(error))) => {
+                    attempts += 1;
+                    assert!(attempts <= ATTEMPTS_MAX, "{told}: {} is refused for ever: {error}", call.tool);
+                    // A note whose index could not be written is found as soon as it is read again.
+                    let is_unindexed = call.tool == "memory_forget" && code(&error) == "not_found";
+                    assert!(is_unindexed || code(&error) == "unavailable", "{told}: {} refused: {error}", call.tool);
+                    counts.refused += 1;
+                    refused.extend(run.ledger.give_up(|open| open.id == call.id));
+                }
+                None => {
+                    // It cannot even start, which is honest; it must when the fault is over.
+                    assert!(done == 0 && run.kills == 0, "{told}: it ended in the middle: {:?}", run.words);
+                    assert!(run.exits.iter().all(|code| (1..=7).contains(code)), "{told}: {:?}", run.exits);
+                    refused.append(&mut run.doubtful);
+                    counts.starts += 1;
+                    let healthy = place.watched_command(&arguments, self.library, true, None);
+                    agent = run.start(healthy, self.dialect);
+                }
+            }
+        }
+        run.finish();
+        let operations = read_log(&place.log()).unwrap();
+        let met: Vec<&Operation> = operations.iter().filter(|operation| operation.is_fault).collect();
+        counts.faults += met.len() as u64;
+        for operation in &met {
+            *counts.by_kind.entry(format!("{:?}", operation.kind)).or_default() += 1;
+        }
+        if self.dialect != "vault" {
+            acknowledged_too_early(&operations, &told);
+        }
+
+        if self.dialect == "vault" {
+            place.succeed(&["vault", "reconcile"]);
+        }
+        let inspected = inspect(&place.data(), true);
+        let (found, mut problems) = inspected.unwrap_or_else(|problem| panic!("{told}: {problem}"));
+        problems.extend(run.ledger.compare(&found, &refused, true));
+        assert!(problems.is_empty(), "{told}: {problems:#?}\n{:?}", run.words);
+        counts.done_though_refused += refused.iter().filter(|call| is_done(&run, call, &found)).count() as u64;
+
+        // What a failed flush has lost is found out when the power goes.
+        if met.iter().any(|operation| operation.kind == OperationKind::Sync) {
+            let mut replay = Replay::new(blank, &run);
+            for operation in &operations {
+                replay.perform(operation);
+            }
+            let problems = replay.cut(Survivors::None, false, random);
+            assert!(problems.is_empty(), "{told}, then a power cut: {problems:#?}");
+        }
+    }
+}
+
+/// After a failed flush of the log nothing may be acknowledged until the database was flushed or the log began anew: what the kernel
+/// lost may lie under everything that comes later. A failed flush of the database costs nothing, since the log has it
+/// all, and is kept.
+fn acknowledged_too_early(operations: &[Operation], told: &str) {
+    let mut lost = None;
+    // Whether more was flushed since into the same log. Without that, it is the answer to an earlier write that is late.
+    let mut goes_on = false;
+    for (place, operation) in operations.iter().enumerate() {
+        let of = |name: &str| operation.path.ends_with(name);
+        match operation.kind {
+            OperationKind::Sync if operation.result < 0 && of("-wal") => lost = Some(place),
+            OperationKind::Sync if of("-wal") => goes_on = lost.is_some(),
+            OperationKind::Sync if operation.result == 0 && of("loci.db") => lost = None,
+            // A log of which nothing counts begins with its header anew.
+            OperationKind::Write if of("-wal") && operation.offset == 0 => lost = None,
+            OperationKind::Truncate | OperationKind::Unlink if operation.result == 0 && of("-wal") => lost = None,
+            OperationKind::Reply if operation.data.windows(15).any(|part| part == b"\"isError\":false") => {
+                if let Some(lost) = lost.filter(|_| goes_on) {
+                    let after = operations[lost..=place].iter().filter(|it| it.kind != OperationKind::Write);
+                    let after: Vec<_> = after.map(|it| format!("{:?} {} {}", it.kind, it.path, it.result)).collect();
+                    panic!("{told}: operation {place} acknowledges a write after a failed flush: {after:#?}");
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How many operations a fault of these kinds could meet.
+fn number_of(kinds: &str, operations: &[Operation]) -> u64 {
+    // Opens and reads that change nothing are not recorded.
+    const NOT_RECORDED: u64 = 120;
+    let is_met = |operation: &&Operation| kinds == "*" || kinds.contains(letter(operation.kind));
+    let said = operations.iter().filter(|operation| operation.kind == OperationKind::Reply).count() as u64;
+    let counted = operations.iter().filter(is_met).count() as u64;
+    match kinds {
+        "*" => counted - said + NOT_RECORDED,
+        "o" | "R" => counted + NOT_RECORDED,
+        _ => counted,
+    }
+}
+
+/// Whether all effects of a refused call are there.
+fn is_done(run: &Run, call: &Call, found: &loci_testkit::crash::Found) -> bool {
+    !call.effects.is_empty()
+        && call.effects.iter().all(|(number, state)| {
+            let is_there = found.stored.contains_key(number) || found.files.contains_key(number);
+            run.ledger.things.contains_key(number) && state.is_some() && is_there
+        })
+}
+
+/// The code of an error, of a dialect's own shape or of the protocol.
+fn code(error: &Value) -> String {
+    let code = error["error"]["code"].as_str().or(error["error_code"].as_str());
+    code.map_or_else(|| error.to_string(), str::to_owned)
+}
+
+fn letter(kind: OperationKind) -> char {
+    match kind {
+        OperationKind::Open | OperationKind::Create => 'o',
+        OperationKind::Write => 'w',
+        OperationKind::Truncate => 't',
+        OperationKind::Sync => 's',
+        OperationKind::Rename => 'r',
+        OperationKind::Link => 'l',
+        OperationKind::Unlink => 'u',
+        OperationKind::Folder => 'f',
+        OperationKind::Read => 'R',
+        OperationKind::Reply => '>',
+    }
+}

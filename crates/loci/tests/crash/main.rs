@@ -1,0 +1,16 @@
+//! The built `loci` under kills, power cuts and failing disks: nothing that it acknowledged is lost, nothing is half
+//! there, and the next start needs no repair. Linux alone hands over system calls.
+//!
+//! `LOCI_CRASH_SECONDS` says how long each of the tests tries (10), `LOCI_CRASH_SEED` repeats what one of them printed,
+//! and `LOCI_FAULTS=all` has every operation of the scenario fail in every way, however long that takes, `LOCI_FAULTS=s`
+//! only every flush (the kinds of `Fault`), and `LOCI_FAULT` repeats the case that a failure names.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that fails may panic, and says how much it tried")]
+
+mod faults;
+mod kills;
+mod observe;
+mod place;
+mod power;
+mod run;

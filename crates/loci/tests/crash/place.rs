@@ -1,0 +1,149 @@
+//! Folders, commands and the budget of a test.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use loci_testkit::Random;
+use loci_testkit::crash::{DiskLibrary, Fault};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The dialects.
+pub const DIALECTS: [&str; 5] = ["vault", "mememory", "memory-mcp", "engram", "mempalace"];
+
+/// A folder for the data of `loci`, in memory where there is such a disk: none is ever cut off from its power here.
+pub struct Place {
+    folder: TempDir,
+    /// How the processes search.
+    pub provider: &'static str,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        Place { folder: made.unwrap(), provider: "none" }
+    }
+
+    /// A place that holds what is in this one.
+    pub fn copy(&self) -> Self {
+        let place = Place::new();
+        copy(&self.watched(), &place.watched());
+        place
+    }
+
+    /// What the disk library watches: the folder in which the data folder is made.
+    pub fn watched(&self) -> PathBuf {
+        let path = self.folder.path().canonicalize().unwrap().join("watched");
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.watched().join("data")
+    }
+
+    pub fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loci"));
+        let is_ours = |name: &str| name.starts_with("LOCI_") || name.starts_with("XDG_");
+        let kept = std::env::vars_os().filter(|(name, _)| !is_ours(&name.to_string_lossy()));
+        command.args(arguments).env_clear().envs(kept).env("HOME", self.folder.path()).env("LOCI_DATA", self.data());
+        command.env("LOCI_EMBEDDING_PROVIDER", self.provider).env("LOCI_MAINTENANCE_SECONDS", "1");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// As `command`, with the library under it.
+    pub fn watched_command(
+        &self,
+        arguments: &[&str],
+        library: &DiskLibrary,
+        with_log: bool,
+        fault: Option<&Fault>,
+    ) -> Command {
+        let log = self.log();
+        library.on(self.command(arguments), &self.watched(), with_log.then_some(log.as_path()), fault)
+    }
+
+    /// Runs a command that must succeed.
+    pub fn succeed(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments).output().unwrap();
+        let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{arguments:?}: {}\n{stdout}{stderr}", output.status);
+        stdout.into_owned()
+    }
+
+    /// What the doctor finds.
+    pub fn problems(&self) -> Vec<String> {
+        let output = self.command(&["--json", "doctor"]).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let Some(rows) = report.as_array() else {
+            return vec![format!("the doctor says nothing: {}", String::from_utf8_lossy(&output.stderr))];
+        };
+        let failed = rows.iter().filter(|row| row["verdict"] == "fail");
+        failed.map(|row| format!("{}: {}", row["check"], row["text"])).collect()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (path, to) = entry.map(|entry| (entry.path(), to.join(entry.file_name()))).unwrap();
+        if path.is_dir() {
+            std::fs::create_dir(&to).unwrap();
+            copy(&path, &to);
+        } else {
+            std::fs::copy(path, to).unwrap();
+        }
+    }
+}
+
+/// How long a test tries, and with which numbers.
+pub struct Budget {
+    begun: Instant,
+    limit: Duration,
+    pub random: Random,
+}
+
+impl Budget {
+    /// Prints the seed, which the output of a failed test shows.
+    pub fn new(name: &str) -> Self {
+        let number = |variable: &str| std::env::var(variable).ok().map(|value| value.parse().unwrap());
+        let begun = Instant::now();
+        let seed: u64 = number("LOCI_CRASH_SEED").unwrap_or_else(|| u64::from(std::process::id()) << 16 | 0x7ea5);
+        println!("{name}: LOCI_CRASH_SEED={seed}");
+        Budget {
+            begun,
+            limit: Duration::from_secs(number("LOCI_CRASH_SECONDS").unwrap_or(10)),
+            random: Random::new(seed),
+        }
+    }
+
+    /// Counts from now on.
+    pub fn begin(&mut self) {
+        self.begun = Instant::now();
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.begun.elapsed() >= self.limit
+    }
+}
+
+/// The library, or why there is none, said aloud.
+pub fn library() -> Option<DiskLibrary> {
+    DiskLibrary::build()
+        .inspect_err(|problem| {
+            let _ = writeln!(std::io::stderr(), "SKIPPED: no library can be put under a program here: {problem}");
+        })
+        .ok()
+}
+
+/// Says what was done, past the capture of the test harness.
+pub fn report(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

@@ -1,0 +1,171 @@
+//! Power cuts: a run is recorded, and its folder built as it could be after a cut at any moment of it.
+
+use std::collections::HashMap;
+
+use loci_testkit::Random;
+use loci_testkit::crash::{Call, Disk, Ledger, Operation, OperationKind, Survivors, read_log};
+use serde_json::Value;
+
+use crate::observe::inspect;
+use crate::place::{Budget, DIALECTS, Place, library, report};
+use crate::run::{Run, prepare};
+
+/// Calls in a recorded run.
+const CALLS: usize = 250;
+/// How many moments of each pass over the record are looked at, and as many at once after an answer.
+const CUTS_PER_PASS: usize = 75;
+/// In so many of 100 cuts, the store checks all that is left, and the whole program is checked on it.
+const CHECKED_PERCENT: usize = 6;
+
+#[test]
+fn what_was_acknowledged_outlives_power_cuts() {
+    let Some(library) = library() else { return };
+    let mut budget = Budget::new("power");
+    let place = Place::new();
+    let blank = Disk::new(&place.watched()).unwrap();
+    let mut run = Run::new();
+    let command = |dialect: &str| place.watched_command(&["mcp", dialect], &library, true, None);
+    prepare(&mut run, command("mempalace"));
+    while run.ledger.acknowledged < CALLS as u64 {
+        let mut dialects = DIALECTS.to_vec();
+        dialects.remove(budget.random.below(DIALECTS.len()));
+        for dialect in dialects {
+            run.start(command(dialect), dialect);
+        }
+        for _ in 0..CALLS / 3 {
+            run.feed(&mut budget.random);
+            assert!(run.next_success());
+        }
+        run.finish();
+    }
+    let operations = read_log(&place.log()).unwrap();
+    budget.begin();
+    let all_replies = operations.iter().filter(|operation| operation.kind == OperationKind::Reply).count();
+    let (mut cuts, mut replies, mut checked) = (0, 0, 0);
+    while !budget.is_over() {
+        let mut replayed = Replay::new(blank.clone(), &run);
+        for operation in &operations {
+            let is_reply = operation.kind == OperationKind::Reply;
+            replayed.perform(operation);
+            let share = if is_reply { all_replies } else { operations.len() } / CUTS_PER_PASS + 1;
+            if budget.random.below(share) > 0 {
+                continue;
+            }
+            cuts += 1;
+            replies += u64::from(is_reply);
+            let kinds = [
+                Survivors::None,
+                Survivors::None,
+                Survivors::All,
+                Survivors::Some,
+                Survivors::Torn(512),
+                Survivors::Torn(4_096),
+            ];
+            let survivors = budget.random.pick(&kinds);
+            let is_checked = budget.random.chance(CHECKED_PERCENT);
+            checked += u64::from(is_checked);
+            let problems = replayed.cut(survivors, is_checked, &mut budget.random);
+            assert!(problems.is_empty(), "after {operation:?}, {survivors:?}: {problems:#?}");
+            if budget.is_over() {
+                break;
+            }
+        }
+    }
+    report(&format!(
+        "power: {cuts} cuts of a record of {} operations, {replies} of them at once after an answer; on {checked} of them \
+         loci was started, and checked everything",
+        operations.len()
+    ));
+    assert!(cuts > 0);
+    for missing in ["-wal", ".new"] {
+        let is_missed = is_missed(missing, Replay::new(blank.clone(), &run), &operations);
+        assert!(is_missed, "nothing tells that {missing} is never flushed");
+    }
+}
+
+/// Whether some power cut tells that files with this ending are never flushed.
+fn is_missed(missing: &str, mut replayed: Replay, operations: &[Operation]) -> bool {
+    const EVERY: usize = 10;
+    let mut replies = 0;
+    operations.iter().any(|operation| {
+        if operation.kind != OperationKind::Sync || !operation.path.ends_with(missing) {
+            replayed.perform(operation);
+        }
+        replies += usize::from(operation.kind == OperationKind::Reply);
+        operation.kind == OperationKind::Reply
+            && replies % EVERY == 0
+            && !replayed.cut(Survivors::None, false, &mut Random::new(1)).is_empty()
+    })
+}
+
+/// A run that is played back.
+pub struct Replay {
+    pub disk: Disk,
+    ledger: Ledger,
+    /// Calls that have not begun, in their order.
+    waiting: Vec<Call>,
+    /// What each process has said of a line that is not whole yet.
+    lines: HashMap<u32, Vec<u8>>,
+}
+
+impl Replay {
+    pub fn new(disk: Disk, run: &Run) -> Self {
+        let ledger = run.ledger.anew();
+        let waiting = run.calls.iter().map(|(_, call)| call.clone()).collect();
+        let mut replay = Replay { disk, ledger, waiting, lines: HashMap::new() };
+        replay.begin();
+        replay
+    }
+
+    /// Begins whatever could have begun: each call for a thing comes after the answer to the one before.
+    fn begin(&mut self) {
+        let mut later = std::collections::HashSet::new();
+        let waiting = std::mem::take(&mut self.waiting);
+        for call in waiting {
+            let is_free = call.effects.iter().all(|(number, _)| {
+                !later.contains(number) && self.ledger.things.get(number).is_some_and(|thing| !thing.is_busy)
+            });
+            if is_free {
+                self.ledger.begin(call);
+            } else {
+                later.extend(call.effects.iter().map(|(number, _)| *number));
+                self.waiting.push(call);
+            }
+        }
+    }
+
+    /// Does an operation.
+    pub fn perform(&mut self, operation: &Operation) {
+        self.disk.perform(operation);
+        if operation.kind == OperationKind::Reply {
+            let line = self.lines.entry(operation.process).or_default();
+            line.extend_from_slice(&operation.data);
+            while let Some(end) = line.iter().position(|byte| *byte == b'\n') {
+                let message: Value = serde_json::from_slice(&line[..end]).unwrap();
+                line.drain(..=end);
+                if let (Some(id), Some(false)) = (message["id"].as_u64(), message["result"]["isError"].as_bool()) {
+                    self.ledger.acknowledge(id, &Value::Null);
+                }
+            }
+            self.begin();
+        }
+    }
+
+    /// What is wrong with the folder if the power goes now.
+    pub fn cut(&self, survivors: Survivors, is_checked: bool, random: &mut Random) -> Vec<String> {
+        let place = Place::new();
+        self.disk.cut(survivors, random, &place.watched()).unwrap();
+        let open: Vec<Call> = self.ledger.open.values().cloned().collect();
+        if is_checked {
+            place.succeed(&["vault", "reconcile"]);
+        }
+        let mut problems = match inspect(&place.data(), is_checked) {
+            Ok((found, damage)) => [damage, self.ledger.compare(&found, &open, is_checked)].concat(),
+            Err(problem) => vec![problem],
+        };
+        if is_checked {
+            problems.extend(place.problems());
+        }
+        problems
+    }
+}

@@ -1,0 +1,197 @@
+//! Agents that write at random, and what they answer.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use loci_testkit::Random;
+use loci_testkit::crash::{Agent, Call, Event, Ledger};
+use serde_json::Value;
+
+use crate::place::{DIALECTS, Place};
+
+/// The longest wait for anything: an answer that takes longer is none.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// Calls that an agent has under way.
+const OPEN_MAX: usize = 3;
+
+/// Some agents on one folder, and all that they were asked.
+pub struct Run {
+    pub ledger: Ledger,
+    agents: BTreeMap<usize, (Agent, &'static str)>,
+    /// Who was asked.
+    asked: BTreeMap<u64, usize>,
+    /// The calls in the order in which they were made, by process.
+    pub calls: Vec<(u32, Call)>,
+    /// What nobody answered because the agent was killed.
+    pub doubtful: Vec<Call>,
+    events: Receiver<Event>,
+    sender: Sender<Event>,
+    started: usize,
+    /// What agents said on stderr, for a failure.
+    pub words: Vec<String>,
+    /// How many agents a signal has ended.
+    pub kills: u64,
+    /// The exit codes of the others that ended before they were told to.
+    pub exits: Vec<i32>,
+}
+
+/// What an agent answered to a call.
+pub type Outcome = Result<Value, Value>;
+
+impl Run {
+    pub fn new() -> Self {
+        let (sender, events) = channel();
+        Run {
+            ledger: Ledger::default(),
+            agents: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            calls: Vec::new(),
+            doubtful: Vec::new(),
+            events,
+            sender,
+            started: 0,
+            words: Vec::new(),
+            kills: 0,
+            exits: Vec::new(),
+        }
+    }
+
+    /// Starts an agent; returns its number.
+    pub fn start(&mut self, command: Command, dialect: &'static str) -> usize {
+        self.started += 1;
+        self.agents.insert(self.started, (Agent::start(self.started, command, &self.sender), dialect));
+        self.started
+    }
+
+    /// The agents that were started and have not ended.
+    pub fn agents(&self) -> Vec<usize> {
+        self.agents.keys().copied().collect()
+    }
+
+    pub fn kill(&mut self, agent: usize) {
+        if let Some((agent, _)) = self.agents.get_mut(&agent) {
+            agent.kill();
+        }
+    }
+
+    /// Gives random calls to every agent that has too few.
+    pub fn feed(&mut self, random: &mut Random) {
+        for number in self.agents() {
+            while self.asked.values().filter(|asked| **asked == number).count() < OPEN_MAX {
+                let dialect = self.agents[&number].1;
+                let call = self.ledger.call(dialect, random);
+                self.ask(number, call);
+            }
+        }
+    }
+
+    /// Gives a call to an agent.
+    pub fn ask(&mut self, agent: usize, call: Call) {
+        let (running, _) = self.agents.get_mut(&agent).unwrap();
+        self.asked.insert(call.id, agent);
+        self.calls.push((running.process(), call.clone()));
+        self.ledger.begin(call.clone());
+        running.call(call.id, call.tool, &call.arguments);
+    }
+
+    /// Waits for the next answer or end. None: an agent has ended, and is no longer among them.
+    pub fn next(&mut self) -> Option<(Call, Outcome)> {
+        loop {
+            let event = match self.events.recv_timeout(PATIENCE) {
+                Ok(event) => event,
+                Err(RecvTimeoutError::Timeout) => panic!("no answer comes; {:?}\n{:?}", self.ledger.open, self.words),
+                Err(RecvTimeoutError::Disconnected) => unreachable!("a sender is kept"),
+            };
+            match event {
+                Event::Reply { id, outcome, .. } => {
+                    self.asked.remove(&id).unwrap_or_else(|| panic!("an answer to a call that nobody made: {id}"));
+                    let call = self.ledger.open[&id].clone();
+                    if let Ok(reply) = &outcome {
+                        self.ledger.acknowledge(id, reply);
+                    }
+                    return Some((call, outcome));
+                }
+                Event::Nonsense { line, .. } => panic!("this is no answer: {line}"),
+                Event::Words { line, .. } => {
+                    assert!(!line.contains("panicked"), "{line}");
+                    self.words.push(line);
+                }
+                Event::End { agent } => {
+                    self.end(agent);
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, number: usize) {
+        let asked = &mut self.asked;
+        self.doubtful.extend(self.ledger.give_up(|call| asked.get(&call.id) == Some(&number)));
+        asked.retain(|_, agent| *agent != number);
+        let Some((agent, _)) = self.agents.remove(&number) else { return };
+        match agent.wait() {
+            Some(code) => self.exits.push(code),
+            None => self.kills += 1,
+        }
+    }
+
+    /// Waits for an answer that must be one of success, or the end of an agent.
+    pub fn next_success(&mut self) -> bool {
+        match self.next() {
+            Some((_, Ok(_))) => true,
+            Some((call, Err(error))) => panic!("{} was refused: {error}\n{call:?}\n{:?}", call.tool, self.words),
+            None => false,
+        }
+    }
+
+    /// Lets all agents end by themselves when they have answered; panics if one of them fails.
+    pub fn finish(&mut self) {
+        while !self.asked.is_empty() {
+            self.next_success();
+        }
+        for number in self.agents() {
+            let (agent, _) = self.agents.remove(&number).unwrap();
+            assert_eq!(agent.wait(), Some(0), "{:?}", self.words);
+        }
+        // Their ends are told still.
+        while self.events.recv_timeout(Duration::ZERO).is_ok() {}
+    }
+
+    /// Asks again, under the same key, for what was never answered and may be there: whatever happened, it is there
+    /// once afterwards.
+    pub fn ask_again(&mut self, place: &Place) {
+        let keyed: Vec<Call> = self.doubtful.drain(..).filter(|call| call.is_keyed).collect();
+        if keyed.is_empty() {
+            return;
+        }
+        let agent = self.start(place.command(&["mcp", "vault"]), "vault");
+        for call in keyed {
+            self.ask(agent, call);
+            assert!(self.next_success());
+        }
+        self.finish();
+    }
+}
+
+/// Makes the data folder, with the places that tunnels tie.
+pub fn prepare(run: &mut Run, command: Command) {
+    let mut agent = Agent::start(usize::MAX, command, &run.sender);
+    for (number, arguments) in Ledger::anchors().iter().enumerate() {
+        agent.call(i64::MAX as u64 - number as u64, "mempalace_add_drawer", arguments);
+    }
+    for _ in 0..Ledger::anchors().len() {
+        match run.events.recv_timeout(PATIENCE) {
+            Ok(Event::Reply { outcome: Ok(_), .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(agent.wait(), Some(0));
+    assert!(matches!(run.events.recv(), Ok(Event::End { .. })));
+}
+
+/// Some dialects, of which one may be there twice.
+pub fn dialects(random: &mut Random) -> Vec<&'static str> {
+    (0..2 + random.below(3)).map(|_| random.pick(&DIALECTS)).collect()
+}

@@ -1,0 +1,397 @@
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, mode};
+
+const PAGE: usize = 4_096;
+
+/// The rows of a report, whatever the exit code.
+fn rows(place: &Place, arguments: &[&str]) -> (i32, Vec<(String, String, String)>) {
+    let ended = place.run(&[&["--json", "doctor"], arguments].concat());
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"));
+    let field = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
+    let rows = report.as_array().unwrap().iter();
+    let rows = rows.map(|row| (field(row, "check"), field(row, "verdict"), field(row, "text"))).collect();
+    (ended.code, rows)
+}
+
+/// The rows of one check that are neither well nor done.
+fn wrong(place: &Place, arguments: &[&str]) -> Vec<(String, String, String)> {
+    let (_, mut rows) = rows(place, arguments);
+    rows.retain(|(_, verdict, _)| verdict == "warn" || verdict == "fail");
+    rows
+}
+
+/// When the database was written last.
+fn now(place: &Place) -> SystemTime {
+    place.data().join("loci.db").metadata().unwrap().modified().unwrap()
+}
+
+fn done(place: &Place, check: &str) -> Vec<String> {
+    let (code, rows) = rows(place, &["--fix"]);
+    assert_eq!(code, 0, "{rows:?}");
+    let done = rows.into_iter().filter(|(found, verdict, _)| found == check && verdict == "done");
+    done.map(|(_, _, text)| text).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_are_told_and_mended() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.add(&["a"]);
+    place.run(&["--json", "serve", "--bind", "256.0.0.1:1"]);
+    place.write("data/token", "loci_0");
+    place.write("data/backups/old/copy.db", "x");
+    place.write("data/vault/note.md", "# Note\n");
+    let chmod = |name: &str, mode| {
+        fs::set_permissions(place.data().join(name), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    let cases = [("", 0o755), ("loci.db", 0o644), ("token", 0o640), ("backups", 0o755)];
+    // What belongs to people stays as they have it, and so does what nobody else reaches.
+    let rest = [("vault/note.md", 0o644), ("vault", 0o755), ("backups/old/copy.db", 0o444)];
+    for (name, mode) in cases.into_iter().chain(rest).chain([("backups/old", 0o700)]) {
+        chmod(name, mode);
+    }
+    let found = wrong(&place, &[]);
+    let named = found.iter().filter(|(check, _, _)| check == "permissions").count();
+    assert_eq!(named, cases.len(), "{found:?}");
+    assert!(found.iter().any(|(_, _, text)| text.contains("revoke the token")), "{found:?}");
+    assert_eq!(done(&place, "permissions").len(), cases.len());
+    let expected = [0o700, 0o600, 0o600, 0o700];
+    for ((name, _), expected) in cases.into_iter().zip(expected) {
+        assert_eq!(mode(&place.data().join(name)), expected, "{name}");
+    }
+    for (name, expected) in rest {
+        assert_eq!(mode(&place.data().join(name)), expected, "{name}");
+    }
+    let found = wrong(&place, &[]);
+    assert!(!found.iter().any(|(check, _, _)| check == "permissions"), "{found:?}");
+}
+
+/// A link among the notes comes into `backups` when a restore replaces them.
+#[cfg(unix)]
+#[test]
+fn no_permission_is_changed_behind_a_link() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let place = Place::new();
+    place.add(&["a"]);
+    let outside = place.write("outside/shared.txt", "x");
+    let aside = place.write("data/backups/replaced-1/vault/note.md", "# Note\n").parent().unwrap().to_owned();
+    for number in 0..30 {
+        place.write(&format!("data/backups/replaced-1/vault/{number}.md"), "# Note\n");
+    }
+    symlink(outside.parent().unwrap(), aside.join("link")).unwrap();
+    symlink(&outside, place.data().join("link.txt")).unwrap();
+    // This one has no end.
+    for name in ["a", "b"] {
+        symlink(&aside, aside.join(name)).unwrap();
+    }
+    let chmod = |path: &Path, mode| fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    chmod(&outside, 0o644);
+    chmod(outside.parent().unwrap(), 0o755);
+    for (backups, told) in [(0o755, 1), (0o700, 0)] {
+        chmod(&place.data().join("backups"), backups);
+        let found = wrong(&place, &[]);
+        let named = found.iter().filter(|(check, _, _)| check == "permissions").count();
+        assert_eq!(named, told, "{found:?}");
+        assert_eq!(done(&place, "permissions").len(), told);
+    }
+    assert_eq!((mode(&outside), mode(outside.parent().unwrap())), (0o644, 0o755));
+}
+
+/// Hundreds of lines would hide the others.
+#[cfg(unix)]
+#[test]
+fn a_few_of_many_permissions_are_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.add(&["a"]);
+    for number in 0..100 {
+        let path = place.write(&format!("data/{number}.txt"), "x");
+        fs::set_permissions(path, PermissionsExt::from_mode(0o644)).unwrap();
+    }
+    let mut found = wrong(&place, &[]);
+    found.retain(|(check, _, _)| check == "permissions");
+    assert_eq!(found.len(), 11);
+    assert!(found[10].2.starts_with("and 90 more"), "{found:?}");
+    assert_eq!(done(&place, "permissions").len(), 100);
+}
+
+#[test]
+fn leftovers_of_crashes_go_but_not_what_is_being_written() {
+    let place = Place::new();
+    place.add(&["a"]);
+    let old = ["backups/unfinished.db", "token.123.draft", "doctor.123.tmp", ".tmpX.part", "restoring"];
+    let young = ["token.124.draft", "backups/loci-v1-20260101T000000Z.db", "loci.db"];
+    for name in &old[..4] {
+        place.write(&format!("data/{name}"), "x");
+    }
+    fs::create_dir(place.data().join("restoring")).unwrap();
+    place.write("data/token.124.draft", "x");
+    place.write("data/backups/loci-v1-20260101T000000Z.db", "x");
+    let long_ago = now(&place) - Duration::from_hours(2);
+    for name in old.iter().chain(&young[1..2]) {
+        fs::File::open(place.data().join(name)).unwrap().set_modified(long_ago).unwrap();
+    }
+    let found = wrong(&place, &[]);
+    let told: Vec<_> = found.iter().filter(|(check, _, _)| check == "leftovers").collect();
+    assert!(old.iter().all(|name| told[0].2.contains(name)), "{told:?}");
+    assert_eq!(done(&place, "leftovers").len(), old.len());
+    assert!(old.iter().all(|name| !place.data().join(name).exists()));
+    assert!(young.iter().all(|name| place.data().join(name).exists()));
+    assert_eq!(done(&place, "leftovers"), Vec::<String>::new());
+}
+
+/// No permission stops root, but a disk does.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_of_notes_that_cannot_be_written_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.write("data/vault/note.md", "# Note\n");
+    place.run(&["vault", "reconcile"]).succeeded();
+    let told = || wrong(&place, &[]).into_iter().any(|(_, _, why)| why.contains("no note can be written"));
+    assert!(!told());
+    let vault = place.data().join("vault");
+    let is_root = crate::program::is_root();
+    if is_root && !crate::backup::mounted(&vault, "ro") {
+        eprintln!("SKIPPED: no file system can be mounted here, so that no folder is read-only for root");
+        return;
+    }
+    let set_mode = |mode| fs::set_permissions(&vault, PermissionsExt::from_mode(mode));
+    if !is_root {
+        set_mode(0o500).unwrap();
+    }
+    let is_told = told();
+    if is_root {
+        assert!(std::process::Command::new("umount").arg(&vault).status().unwrap().success());
+    } else {
+        set_mode(0o700).unwrap();
+    }
+    assert!(is_told);
+}
+
+#[test]
+fn the_owners_token_is_looked_up() {
+    let place = Place::new();
+    let token = place.json(&["token", "create", "--subject", "ann"]);
+    let verdict = |place: &Place| {
+        let (_, rows) = rows(place, &[]);
+        let row = rows.into_iter().find(|(check, _, _)| check == "token file").unwrap();
+        (row.1, row.2)
+    };
+    place.write("data/token", format!("loci_{}\n", "0".repeat(64)));
+    assert!(verdict(&place).1.contains("not known yet"));
+    place.write("data/token", format!("{}\n", token["token"].as_str().unwrap()));
+    assert_eq!(verdict(&place).0, "ok");
+    place.run(&["token", "revoke", token["id"].as_str().unwrap()]).succeeded();
+    let (verdict, text) = verdict(&place);
+    assert!(verdict == "warn" && text.contains("revoked"), "{text}");
+    assert!(!text.contains("loci_"), "{text}");
+}
+
+#[test]
+fn the_newest_backup_is_known_wherever_it_is() {
+    let place = Place::new();
+    place.add(&["a"]);
+    let backup = |place: &Place| rows(place, &[]).1.into_iter().find(|(check, _, _)| check == "backup").unwrap();
+    assert!(backup(&place).2.contains("none is known"));
+    let file = place.path("elsewhere.tar");
+    place.run(&["backup", file.to_str().unwrap()]).succeeded();
+    let (_, verdict, text) = backup(&place);
+    assert!(verdict == "ok" && text.contains("elsewhere.tar, 0 hours old"), "{text}");
+    fs::File::open(&file).unwrap().set_modified(now(&place) - Duration::from_hours(5 * 24)).unwrap();
+    assert!(backup(&place).2.contains("5 days old"));
+}
+
+/// Writes into the write-ahead log of a database that nobody has open.
+#[cfg(unix)]
+#[test]
+fn a_log_that_does_not_read_is_told_before_the_database_is_opened() {
+    let place = Place::new();
+    place.add(&["a"]);
+    let mut child = place.command(&["mcp", "mememory"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    for number in 0..4 {
+        let params = json!({"name": "remember", "arguments": {"content": format!("Bead {number}")}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }});
+        writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}))
+            .unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let log = place.data().join("loci.db-wal");
+    let mut bytes = fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&log, &bytes).unwrap();
+    let database = fs::read(place.data().join("loci.db")).unwrap();
+    for arguments in [&[][..], &["--fix"], &[]] {
+        let found = wrong(&place, arguments);
+        let told = found.iter().find(|(check, _, _)| check == "log").unwrap_or_else(|| panic!("{found:?}"));
+        assert!(told.1 == "fail" && told.2.contains("write-ahead log"), "{told:?}");
+        assert!(fs::read(&log).unwrap() == bytes, "the doctor leaves the log to whoever decides");
+    }
+    let ended = place.run(&["doctor", "--salvage", "rescued.jsonl"]);
+    assert!(ended.code == 5 && ended.stderr.contains("log: "), "{ended:?}");
+    // Whoever opens the database keeps what there was.
+    let ended = place.run(&["list"]);
+    assert!(ended.code == 0 && ended.stderr.contains("doctor --salvage FILE --data"), "{ended:?}");
+    let found = wrong(&place, &[]);
+    assert!(!found.iter().any(|(check, _, _)| check == "log"), "{found:?}");
+    let told = found.iter().find(|(check, _, _)| check == "damaged log").unwrap_or_else(|| panic!("{found:?}"));
+    let kept = place.data().join("backups").read_dir().unwrap().next().unwrap().unwrap().path();
+    assert!(told.2.contains(kept.to_str().unwrap()), "{told:?}");
+    assert!(fs::read(kept.join("loci.db-wal")).unwrap() == bytes);
+    assert!(fs::read(kept.join("loci.db")).unwrap() == database);
+}
+
+#[test]
+fn a_log_without_its_database_is_left_alone_and_salvaged() {
+    let place = Place::new();
+    place.add(&["a"]);
+    let database = place.data().join("loci.db");
+    fs::write(place.data().join("loci.db-wal"), "not a log, but not nothing").unwrap();
+    fs::rename(&database, place.data().join("moved.db")).unwrap();
+    let ended = place.run(&["list"]);
+    assert!(ended.code == 5 && ended.stderr.contains("is missing"), "{ended:?}");
+    assert!(!database.exists() && place.data().join("loci.db-wal").exists());
+}
+
+#[test]
+fn salvage_of_nothing_is_no_success() {
+    let place = Place::new();
+    filled(&place);
+    without_log(&place.data());
+    let database = place.data().join("loci.db");
+    let whole = fs::read(&database).unwrap();
+    let noise: Vec<u8> = (0..40_960_u32).map(|place| (place.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for bytes in [&whole[..0], &whole[..1], &whole[..511], &whole[..512], &whole[..4_096], &noise[..]] {
+        fs::write(&database, bytes).unwrap();
+        let file = format!("rescued-{}.jsonl", bytes.len());
+        let ended = place.run(&["doctor", "--salvage", &file]);
+        assert_eq!(ended.code, 5, "{} bytes: {ended:?}", bytes.len());
+        let ended = place.run(&["list"]);
+        assert_eq!(ended.code, 5, "{} bytes: {ended:?}", bytes.len());
+        assert!(fs::read(&database).unwrap() == bytes, "{} bytes are left as they are", bytes.len());
+    }
+}
+
+/// A store of several pages, with a note.
+fn filled(place: &Place) {
+    place.add_all((0..60).map(|number: usize| format!("Bead {number} {}", "of the long string ".repeat(number * 7))));
+    place.write("data/vault/tea.md", "# Tea\nThree minutes.\n");
+    place.run(&["vault", "reconcile"]).succeeded();
+}
+
+fn without_log(data: &Path) -> Vec<u8> {
+    assert!(!data.join("loci.db-wal").exists(), "nobody has it open");
+    fs::read(data.join("loci.db")).unwrap()
+}
+
+#[test]
+fn what_still_reads_is_salvaged_and_comes_back() {
+    let (here, there) = (Place::new(), Place::new());
+    filled(&here);
+    let database = here.data().join("loci.db");
+    let whole = without_log(&here.data());
+    let listed = |place: &Place| place.json(&["list", "--limit", "1000"]);
+
+    // Of a whole database, nothing is lost.
+    let file = there.path("whole.jsonl");
+    let salvaged = here.json(&["doctor", "--salvage", file.to_str().unwrap()]);
+    assert_eq!((&salvaged["lost"], &salvaged["lost_more"]), (&json!([]), &json!(0)), "{salvaged}");
+    assert_eq!(without_log(&here.data()), whole, "nothing is changed");
+    #[cfg(unix)]
+    assert_eq!(mode(&file), 0o600);
+    there.run(&["import", file.to_str().unwrap()]).succeeded();
+    assert_eq!(listed(&there), listed(&here));
+    assert_eq!(fs::read(there.data().join("vault/tea.md")).unwrap(), b"# Tea\nThree minutes.\n");
+    here.run(&["doctor", "--salvage", file.to_str().unwrap()]).failed(2, "is there already");
+
+    // The first page is the way to everything else.
+    let mut damaged = whole.clone();
+    damaged[..PAGE].fill(0);
+    // And a text is gone.
+    let at = damaged.windows(8).position(|window| window == b"Bead 40 ").unwrap();
+    damaged[at] ^= 1;
+    fs::write(&database, &damaged).unwrap();
+    here.run(&["list"]).failed(5, "loci doctor --salvage");
+    let file = there.path("rest.jsonl");
+    let ended = here.run(&["--json", "doctor", "--salvage", file.to_str().unwrap()]);
+    assert_eq!(ended.code, 5, "{ended:?}");
+    let salvaged: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(!salvaged["lost"].as_array().unwrap().is_empty(), "{salvaged}");
+    assert!(!ended.stdout.contains("long string") && !ended.stderr.contains("long string"), "{ended:?}");
+    assert_eq!(fs::read(&database).unwrap(), damaged, "nothing is changed");
+    let again = Place::new();
+    again.run(&["import", file.to_str().unwrap()]).succeeded();
+    let texts = |place: &Place| {
+        let listed = listed(place);
+        let mut texts: Vec<_> = listed.as_array().unwrap().iter().map(|row| row["content"].clone()).collect();
+        texts.sort_by_key(Value::to_string);
+        texts
+    };
+    let mut expected = texts(&there);
+    expected.retain(|text| !text.as_str().unwrap().starts_with("Bead 40 "));
+    assert_eq!(texts(&again), expected);
+}
+
+#[test]
+fn a_damaged_database_is_not_written_to() {
+    let place = Place::new();
+    filled(&place);
+    let mut bytes = without_log(&place.data());
+    let at = bytes.windows(8).position(|window| window == b"Bead 40 ").unwrap();
+    bytes[at] ^= 1;
+    fs::write(place.data().join("loci.db"), &bytes).unwrap();
+    for arguments in [&[][..], &["--fix"]] {
+        let (code, rows) = rows(&place, arguments);
+        assert_eq!(code, 5, "{rows:?}");
+        assert!(rows.iter().any(|(check, verdict, _)| check == "damage" && verdict == "fail"), "{rows:?}");
+        assert!(rows.iter().any(|(_, _, text)| text.contains("--salvage")), "{rows:?}");
+        assert!(!rows.iter().any(|(_, _, text)| text.contains("long string")), "{rows:?}");
+    }
+    place.run(&["doctor", "--fix", "--salvage", "x"]).failed(2, "--salvage");
+}
+
+#[test]
+fn a_fix_says_what_it_did_and_nothing_if_there_is_nothing() {
+    let place = Place::new();
+    filled(&place);
+    place.write("data/vault/new.md", "# New\n");
+    let (code, rows) = rows(&place, &["--fix"]);
+    assert_eq!(code, 0, "{rows:?}");
+    assert!(rows.iter().any(|row| row.0 == "notes" && row.1 == "done" && row.2.contains("indexed 1")), "{rows:?}");
+    let (_, rows) = self::rows(&place, &["--fix"]);
+    assert!(rows.iter().all(|(_, verdict, _)| verdict != "done" && verdict != "fail"), "{rows:?}");
+    assert_eq!(place.json(&["stats"])["total"], 62);
+}
+
+#[test]
+fn everything_derived_can_be_made_anew() {
+    let place = Place::new();
+    filled(&place);
+    let found = || {
+        let hits = place.json(&["search", "bead string"]);
+        let ids = hits.as_array().unwrap().iter().map(|hit| hit["memory"]["id"].clone());
+        ids.collect::<Vec<_>>()
+    };
+    let before = found();
+    let reindexed = place.json(&["reindex"]);
+    assert!(reindexed["memories"].as_u64().unwrap() >= 61, "{reindexed}");
+    assert_eq!((found(), before.is_empty()), (before.clone(), false));
+    place.run(&["reindex", "--embeddings"]).succeeded();
+    assert_eq!(wrong(&place, &[]), Vec::new());
+}
