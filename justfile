@@ -16,7 +16,7 @@ check:
     #!/usr/bin/env bash
     set -uo pipefail
     passed=0 failed=() timings=()
-    for step in fmt-check tidy clippy test doc e2e conformance; do
+    for step in fmt-check tidy deny clippy test crash doc e2e conformance fuzz; do
         echo "== $step"
         begin=$SECONDS
         if {{ just_executable() }} "$step"; then passed=$((passed + 1)) outcome=ok; else failed+=("$step") outcome=FAILED; fi
@@ -31,10 +31,12 @@ check:
 # Formats the code
 fmt:
     cargo fmt --all
+    cargo fmt --all --manifest-path fuzz/Cargo.toml
 
 [private]
 fmt-check:
     cargo fmt --all --check
+    cargo fmt --all --check --manifest-path fuzz/Cargo.toml
 
 # Lints, with warnings as errors
 clippy:
@@ -49,6 +51,10 @@ tidy:
 # Runs the Rust tests; arguments go to `cargo test`
 test *arguments:
     cargo test --workspace --locked {{ arguments }}
+
+# Kills loci, cuts its power and lets its disk fail, a minute in all; arguments go to the test (crates/loci/tests/crash)
+crash *arguments:
+    LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-20}" cargo test --package loci --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
 
 # Builds the documentation; a broken link is an error
 doc:
@@ -75,9 +81,24 @@ conformance: environment programs
 bless:
     LOCI_BLESS=1 cargo test --workspace --locked
 
-# Checks licences, advisories and sources of the dependencies (needs cargo-deny and a network)
+# Checks licences, bans and sources of the dependencies, and where their database can be fetched, advisories
 deny:
-    cargo deny check
+    #!/usr/bin/env bash
+    set -euo pipefail
+    export PATH="$PWD/target/tools/bin:$PATH"
+    command -v cargo-deny >/dev/null || { echo "cargo-deny is missing: run scripts/setup first" >&2; exit 1; }
+    cargo deny check licenses bans sources
+    cargo deny --manifest-path fuzz/Cargo.toml check licenses bans sources
+    if fetched=$(cargo deny fetch db 2>&1); then
+        cargo deny check advisories
+    else
+        printf '%s\n' "$fetched" >&2
+        echo "deny: SKIPPED: the database of advisories cannot be fetched from here, so no known flaw was looked for" >&2
+    fi
+
+# Runs each fuzz target for a minute, two at once; arguments: seconds, then the targets
+fuzz *arguments:
+    fuzz/run {{ arguments }}
 
 # Starts the server in the optimised build; arguments go to `loci serve`
 serve *arguments:

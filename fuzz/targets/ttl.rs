@@ -1,0 +1,29 @@
+//! Times to live: a text is refused, or what is kept by it is over within the longest time there is.
+
+#![no_main]
+
+use loci_core::{ErrorCode, limits::TTL_DAYS_MAX};
+use loci_fuzz::{call, engine, text};
+use serde_json::{Value, json};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let Some(ttl) = text(data) else { return };
+    let engine = engine();
+    match call(&engine, "mememory", "remember", json!({"content": "a tide table", "ttl": ttl})) {
+        Ok(record) => {
+            let shown = record["ttl"].as_str().expect("a memory that ends says when");
+            // What is shown is taken again and means the same.
+            let second = call(&engine, "mememory", "remember", json!({"content": "another", "ttl": shown})).unwrap();
+            assert_eq!(second["expires_at"], record["expires_at"], "{ttl:?} is shown as {shown:?}");
+        }
+        Err(code) => assert_eq!(code, ErrorCode::InvalidArgument),
+    }
+    // Days as numbers of all kinds.
+    if let Ok(days) = serde_json::from_str::<Value>(ttl) {
+        let arguments = json!({"user_id": "local", "key": "k", "value": "v", "ttl_days": days});
+        if call(&engine, "memory-mcp", "store_decision", arguments).is_ok() && !days.is_null() {
+            let days = days.as_f64().expect("a time to live is a number");
+            assert!(days >= 1.0 && days <= TTL_DAYS_MAX as f64, "{days}");
+        }
+    }
+});
