@@ -21,11 +21,13 @@ pub(crate) fn cannot_change(reason: &str) -> Error {
 }
 
 impl Engine {
-    /// Whether a memory is a note.
+    /// Whether a memory that was read is a note: it came into the store together with its file, so that what is
+    /// read afterwards tells. Asked of an id alone, one that is indexed meanwhile would be taken for something else.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub(crate) fn is_note(&self, space: &Space, id: &MemoryId) -> Result<bool> {
+    pub(crate) fn is_note(&self, memory: &Memory) -> Result<bool> {
+        let Memory { space, id, .. } = memory;
         Ok(*space == Space::default() && self.store.note_file_of(space, id)?.is_some())
     }
 
@@ -45,7 +47,7 @@ impl Engine {
         embedded: &Embedded,
         mut change: impl FnMut(&Memory, &mut Note) -> Result<bool>,
     ) -> Result<Option<Memory>> {
-        if !self.is_note(&caller.space, id)? {
+        if !self.is_note(&self.writable_among(caller, id, forgotten)?)? {
             return Ok(None);
         }
         let notes = self.notes.as_ref().ok_or_else(no_folder)?;

@@ -58,7 +58,7 @@ impl Engine {
         if let Some(id) = &which.id {
             let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop();
             let Some(memory) = found else { return Ok(0) };
-            let stays = memory.forgotten_at.is_some() && self.is_note(&caller.space, id)?;
+            let stays = memory.forgotten_at.is_some() && self.is_note(&memory)?;
             return Ok(usize::from(!stays));
         }
         let all: usize = self.store.tally(&filter)?.iter().map(|tally| tally.memories as usize).sum();

@@ -12,7 +12,7 @@ impl Engine {
     /// `not_found` if there is none that the caller may read, `forbidden` if it may only read it,
     /// `unavailable` if the store cannot be written; for a note as for `forget_softly`.
     pub fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<()> {
-        if self.is_note(&caller.space, id)? {
+        if self.is_note(&self.writable_among(caller, id, Forgotten::Show)?)? {
             self.writable(caller, id)?;
             return self.forget_softly(caller, id).map(drop);
         }

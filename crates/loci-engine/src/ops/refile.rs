@@ -53,7 +53,7 @@ impl Engine {
         section.as_deref().map_or(Ok(()), |section| check::name("section", section))?;
         let before = self.writable(caller, id)?;
         if let Some(content) = content
-            && self.is_note(&caller.space, id)?
+            && self.is_note(&before)?
         {
             *content = note_body(content);
         }

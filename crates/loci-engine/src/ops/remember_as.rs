@@ -57,7 +57,7 @@ impl Engine {
         if !caller.reader().may_read(&old) || !caller.may_write(&old) {
             return Err(Error::not_found(format!("there is no memory with the id {} that is yours", new.id)));
         }
-        if (&old.kind, old.tier) != (&new.kind, new.tier) || self.is_note(&new.space, &new.id)? {
+        if (&old.kind, old.tier) != (&new.kind, new.tier) || self.is_note(&old)? {
             let message =
                 format!("the id {} is of a memory that is no {}, or of a note; leave `id` out", new.id, new.kind);
             return Err(Error::new(ErrorCode::Conflict, message));

@@ -41,7 +41,7 @@ impl Engine {
         if let Some(content) = &change.content {
             check::cited_content("content", content, &before.citations)?;
         }
-        if self.is_note(&caller.space, &before.id)?
+        if self.is_note(before)?
             && let Some(revised) = self.revise_note(caller, before, change, shared)?
         {
             return Ok(revised);

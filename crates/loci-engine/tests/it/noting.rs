@@ -1,6 +1,7 @@
 //! Notes that callers write, change and forget.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use loci_core::{Clock, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader, Store};
@@ -148,6 +149,36 @@ fn a_key_writes_one_note() {
     assert_eq!(vault.folder.paths().len(), 4);
     vault.reconcile();
     vault.assert_settled();
+}
+
+/// A note that waits for its index may get it in the middle of a call that takes it away: either way, what was
+/// acknowledged is in the file, too.
+#[test]
+fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
+    type Forget = fn(&Engine, &MemoryId) -> Result<()>;
+    let forgets: [Forget; 2] =
+        [|engine, id| engine.forget(&ann(), id), |engine, id| engine.forget_softly(&ann(), id).map(drop)];
+    for (forget, indexed_before) in forgets.into_iter().flat_map(|forget| [(forget, 0), (forget, 1)]) {
+        let vault = vault();
+        vault.store.before(|method| {
+            if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+        });
+        let Appended::Unindexed(memory, _) = vault.engine.append_note(&ann(), note("One", "text")).unwrap() else {
+            panic!("it is in its file, and nowhere else");
+        };
+        let other = engine_on(&vault.store, &vault.folder, &vault.clock);
+        let calls = AtomicUsize::new(0);
+        vault.store.before(move |_| {
+            let is_now = calls.fetch_add(1, Ordering::SeqCst) == indexed_before;
+            if is_now { other.reconcile().map(drop) } else { Ok(()) }
+        });
+        let forgotten = forget(&vault.engine, &memory.id);
+        vault.store.before(|_| Ok(()));
+        assert!(forgotten.is_ok() == (indexed_before == 0), "{forgotten:?}");
+        vault.reconcile();
+        assert_eq!(vault.stored(&memory.id).unwrap().forgotten_at.is_some(), forgotten.is_ok());
+        vault.assert_settled();
+    }
 }
 
 /// Between its file and the index, a process may end. The caller tries again under its key.

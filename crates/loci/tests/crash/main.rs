@@ -3,7 +3,8 @@
 //!
 //! `LOCI_CRASH_SECONDS` says how long each of the tests tries (10), `LOCI_CRASH_SEED` repeats what one of them printed,
 //! and `LOCI_FAULTS=all` has every operation of the scenario fail in every way, however long that takes, `LOCI_FAULTS=s`
-//! only every flush (the kinds of `Fault`), and `LOCI_FAULT` repeats the case that a failure names.
+//! only every flush (the kinds of `Fault`), and `LOCI_FAULT` keeps to the cases whose
+//! names begin so: the one that a failure names, or with `vault` all of one dialect.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that fails may panic, and says how much it tried")]
