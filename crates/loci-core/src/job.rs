@@ -5,7 +5,7 @@
 //! happens in the same [`Batch`](crate::Batch) as the result, and only while the lease holds, so
 //! that nothing is done twice.
 
-use crate::{MemoryId, Result, Space, Timestamp};
+use crate::{Error, MemoryId, Result, Space, Timestamp, limits};
 
 /// A job in the hands of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,21 +66,40 @@ pub struct JobCounts {
     pub failed: u64,
 }
 
+/// The latest end of a lease that is taken at `now`, on jobs or by name. What ends later was leased while the clock
+/// ran ahead, by somebody who may be long gone, and is free.
+pub const fn lease_end_max(now: Timestamp) -> Timestamp {
+    now.plus_seconds(limits::LEASE_SECONDS_MAX)
+}
+
+/// Checks what every store checks before it gives a lease.
+///
+/// # Errors
+/// `invalid_argument` if the lease would end after [`lease_end_max`].
+pub fn check_lease(now: Timestamp, until: Timestamp) -> Result<()> {
+    if until <= lease_end_max(now) {
+        return Ok(());
+    }
+    Err(Error::invalid("until", format_args!("is more than {} seconds away", limits::LEASE_SECONDS_MAX)))
+}
+
 /// The queue of jobs. They are added and settled by [`Change`](crate::Change)s.
 pub trait JobStore: Send + Sync {
     /// Leases at most `limit` jobs that are due at `now` and under no lease, until `until`, the
-    /// longest due first, ties in any order. Durable when it returns, so that no other process gets
-    /// them meanwhile. Costs no write if nothing is due.
+    /// longest due first, ties in any order. A lease that ends after [`lease_end_max`] is none.
+    /// Durable when it returns, so that no other process gets them meanwhile. Costs no write if
+    /// nothing is due.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written.
+    /// `invalid_argument` if `until` is after [`lease_end_max`]; `unavailable` if the store cannot be written.
     fn lease_jobs(&self, now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Result<Vec<Job>>;
 
-    /// When the next job that is not parked can be leased; none if there is none.
+    /// When the next job that is not parked can be leased, as it seems at `now`, since a lease that
+    /// ends after [`lease_end_max`] is none; `None` if there is no such job.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn next_job_at(&self) -> Result<Option<Timestamp>>;
+    fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>>;
 
     /// How many jobs there are.
     ///

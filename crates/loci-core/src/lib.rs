@@ -47,7 +47,7 @@ pub use filter::{CollectionFilter, Filter, Forgotten, OwnerFilter, Page, Superse
 pub use id::{MemoryId, Space};
 pub use idempotency::{IdempotencyStore, KeyedAnswer};
 pub use identity::{Identity, SCOPE_PREFIX, TokenVerifier};
-pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore};
+pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
 pub use memory::{Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, Thread, Tier, Visibility};
 pub use note::{
     ContentHash, Created, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, Note, NoteContent, NoteFile,

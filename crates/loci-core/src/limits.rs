@@ -116,3 +116,6 @@ pub const HOPS_MAX: usize = 10;
 pub const TUNNELS_MAX: usize = 10_000;
 /// Bytes of a file that memories are made from; a larger one is left out and counted.
 pub const SOURCE_FILE_BYTES_MAX: u64 = 10 << 20;
+/// Seconds that a lease on work lasts at most if its holder ends without a word. One that seems to last longer was taken
+/// while the clock ran ahead, and is free. Those in use are shorter by minutes, which a clock may be put back unnoticed.
+pub const LEASE_SECONDS_MAX: i64 = 900;

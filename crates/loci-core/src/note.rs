@@ -62,11 +62,13 @@ pub enum FileProblemKind {
     DuplicateUid,
     /// A sync client made it of two versions of a note. It is not indexed.
     ConflictCopy,
+    /// It is empty, and was not always. It is indexed by its title alone.
+    Emptied,
 }
 
 impl FileProblemKind {
     /// Every kind.
-    pub const ALL: [FileProblemKind; 7] = [
+    pub const ALL: [FileProblemKind; 8] = [
         FileProblemKind::TooLarge,
         FileProblemKind::NotText,
         FileProblemKind::NotAFile,
@@ -74,6 +76,7 @@ impl FileProblemKind {
         FileProblemKind::BrokenFrontmatter,
         FileProblemKind::DuplicateUid,
         FileProblemKind::ConflictCopy,
+        FileProblemKind::Emptied,
     ];
 
     /// The word for it in reports and stores.
@@ -86,6 +89,7 @@ impl FileProblemKind {
             FileProblemKind::BrokenFrontmatter => "broken_frontmatter",
             FileProblemKind::DuplicateUid => "duplicate_uid",
             FileProblemKind::ConflictCopy => "conflict_copy",
+            FileProblemKind::Emptied => "emptied",
         }
     }
 
@@ -131,6 +135,17 @@ pub struct NoteFile {
     pub problem: Option<FileProblem>,
     /// Since when it is not there any more. Its row stays, so that it is the same memory when it comes back.
     pub missing_since: Option<Timestamp>,
+}
+
+impl NoteFile {
+    /// Since when a file is missing that is about to be put into the folder. Its memory is a note already: whoever
+    /// changes it waits for the lock of the folder, as for the file.
+    pub const EXPECTED: Timestamp = Timestamp::from_microseconds(0);
+
+    /// Whether it is about to be put into the folder, or was when a process ended.
+    pub fn is_expected(&self) -> bool {
+        self.missing_since == Some(Self::EXPECTED)
+    }
 }
 
 /// What is in a file, as it was at one moment.
@@ -252,13 +267,15 @@ pub trait NoteStore: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn note_files(&self, space: &Space) -> Result<Vec<NoteFile>>;
 
-    /// The file that is this memory and is not missing, if there is such a memory and it is not softly deleted.
+    /// The file that is this memory, if there is such a memory and it is not softly deleted: one that is there, or else
+    /// [expected](NoteFile::is_expected).
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>>;
 
-    /// The memories that pass the filter and are files that are not missing, in the order of ids, at most `limit`.
+    /// The memories that pass the filter and are files that are there or [expected](NoteFile::is_expected), in the order
+    /// of ids, at most `limit`.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -75,9 +75,9 @@ pub trait SourceTree: Send + Sync {
     /// its folders that is there, or else the folder that the file is or was in.
     fn root_of(&self, path: &str) -> String;
 
-    /// Whether that is a folder with anything in it that can be read: an empty one may be the place where a drive is
-    /// to be mounted.
-    fn is_there(&self, root: &str) -> bool;
+    /// Which folder that is, so that it can be told from another one in its place later; none if it is no folder with
+    /// anything in it that can be read: an empty one may be the place where a drive is to be mounted.
+    fn identity(&self, root: &str) -> Option<String>;
 
     /// What has become of these files in the project at `root`, in their order. All paths are absolute and lie
     /// within it.

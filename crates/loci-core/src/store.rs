@@ -75,8 +75,22 @@ pub enum Change {
         /// What [`Store::version`] said when the work on the batch began.
         since: u64,
     },
+    /// Changes nothing; no file may be this memory, as [`NoteStore::note_file_of`] has it: what is changed in the store
+    /// alone would not be in the file.
+    NotNote {
+        /// Which memory.
+        id: MemoryId,
+    },
     /// Stores what is known of a file of notes, in the place of what was known of one with that path.
     PutNoteFile(Box<NoteFile>),
+    /// Stores what will be known of a file of notes that is about to be put into the folder, as of one that is
+    /// [expected](NoteFile::is_expected). If there is a file with that path, that stays known as it is.
+    ExpectNoteFile {
+        /// The file; its memory must be some.
+        file: Box<NoteFile>,
+        /// What must be there of its memory.
+        expect: Expect,
+    },
     /// Forgets a file of notes; nothing happens if none with that path is known.
     DeleteNoteFile {
         /// Its path.
@@ -92,8 +106,8 @@ pub enum Change {
     /// [`KEYED_ANSWERS_BYTES_MAX`](crate::limits::KEYED_ANSWERS_BYTES_MAX) bytes of them, expired ones included,
     /// the oldest are removed, by the moment they were kept, then by operation and key, but never this one.
     KeepAnswer(Box<KeyedAnswer>),
-    /// Stores a new fact. No fact may have its id, and if its end is open, none with the same subject, predicate
-    /// and object and an open end may be there.
+    /// Stores a new fact. No fact may have its id, and of those with the same subject, predicate and object none may
+    /// have the same beginning and end, or an open end if its own is open.
     PutFact(Box<Fact>),
     /// Says when a fact ended or will. It must be there and have the end `before`.
     EndFact {
@@ -135,12 +149,10 @@ pub enum Change {
         /// What was known when it was read; none, if nothing.
         expect: Option<Box<SourceFile>>,
     },
-    /// Forgets a file that memories were made from; nothing happens if it is not known.
+    /// Forgets a file that memories were made from.
     DeleteSourceFile {
-        /// The collection; none is global.
-        collection: Option<String>,
-        /// Its path.
-        path: String,
+        /// What must be known of it, so that nothing is lost of what another process read meanwhile.
+        expect: Box<SourceFile>,
     },
     /// Stores what an archive held as it is, a memory with its returns. Nothing may have its id or key, but for what
     /// makes room: a softly deleted memory, which is removed for good, a decision that has expired at `now`, and what
@@ -275,7 +287,7 @@ pub trait Store:
     ///
     /// # Errors
     /// `conflict` if an expectation does not hold, a position of a [`Thread`](crate::Thread) or the key of an
-    /// answer is taken, a fact with an open end is there already, or the memory of a tunnel's end is not there
+    /// answer is taken, a fact that says the same is there already, or the memory of a tunnel's end is not there
     /// (nothing was changed, try again from a fresh read); `invalid_argument` for a memory whose
     /// [numbers](Memory::check_numbers) no store keeps; `unavailable` if the store cannot be written now.
     fn commit(&self, batch: Batch) -> Result<()>;
@@ -444,10 +456,12 @@ pub trait Store:
     fn wipe(&self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Result<Wiped>;
 
     /// Takes the lease of that name for `holder` until `until`, if nobody else has it at `now`;
-    /// says whether it did. Extends a lease that the holder has; `until <= now` gives it back.
+    /// says whether it did. Extends a lease that the holder has; `until <= now` gives it back. A lease that
+    /// ends after [`lease_end_max`](crate::lease_end_max) is nobody's.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written.
+    /// `invalid_argument` if `until` is after [`lease_end_max`](crate::lease_end_max); `unavailable` if the store
+    /// cannot be written.
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool>;
 
     /// Whether [`sweep`](Store::sweep) would find anything. Changes no data.

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use loci_core::{Error, Job, ModelId, Result, Timestamp};
+use loci_core::{Error, Job, ModelId, Result, Timestamp, limits};
 use uuid::Uuid;
 
 use crate::Engine;
@@ -17,6 +17,7 @@ const LEASE_SECONDS: i64 = 120;
 /// Seconds that a model counts as used after a process that used it ended without a word. Long, so that keeping it
 /// alive costs a write every few minutes.
 const USE_SECONDS: i64 = 600;
+const _: () = assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX && USE_SECONDS < limits::LEASE_SECONDS_MAX);
 
 /// Rings for the thread that waits for it; a ring while nobody waits counts for the next wait.
 #[derive(Debug, Default)]
@@ -125,6 +126,8 @@ pub(crate) struct Rounds {
     pub(crate) enricher_pauses_until: AtomicI64,
     /// The job under way.
     pub(crate) job: Mutex<Option<Job>>,
+    /// Whether no lease is taken any more.
+    pub(crate) is_ending: AtomicBool,
 }
 
 impl Default for Rounds {
@@ -136,6 +139,7 @@ impl Default for Rounds {
             is_enricher_failing: AtomicBool::new(false),
             enricher_pauses_until: AtomicI64::new(i64::MIN),
             job: Mutex::new(None),
+            is_ending: AtomicBool::new(false),
         }
     }
 }
@@ -173,36 +177,50 @@ impl Engine {
     }
 
     /// Takes a lease, or makes sure that at least half of its time is left; says whether this engine
-    /// has it. Mostly without a write.
+    /// has it. Mostly without a write. Where the clock was put back meanwhile, others may have it: it is taken anew.
+    /// An engine that ends takes none.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
     pub(crate) fn hold(&self, lease: &Lease) -> Result<bool> {
         let mut until = lease.until();
+        // Looked at under the lock, so that whoever gives all back after setting it misses none.
+        if self.rounds.is_ending.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
         let now = self.now();
-        if until.is_some_and(|until| until >= now.plus_seconds(lease.seconds / 2)) {
+        let next = now.plus_seconds(lease.seconds);
+        if until.is_some_and(|until| until >= now.plus_seconds(lease.seconds / 2) && until <= next) {
             return Ok(true);
         }
-        let next = now.plus_seconds(lease.seconds);
         let is_held = self.store.lease(&lease.name, &self.rounds.holder, now, next)?;
         *until = is_held.then_some(next);
         Ok(is_held)
     }
 
     pub(crate) fn give_back(&self, lease: &Lease) -> Result<()> {
-        if lease.until().take().is_some() {
+        let mut until = lease.until();
+        // Under the lock, so that who is told of an end by it comes after this.
+        if until.take().is_some() {
             let now = self.now();
             self.store.lease(&lease.name, &self.rounds.holder, now, now)?;
         }
         Ok(())
     }
 
-    /// Gives back every lease but those on jobs, as far as that succeeds: the others run out some time.
-    pub(crate) fn give_back_all(&self) {
+    /// Gives back the leases on sweeping and embedding, as far as that succeeds: the others run out some time.
+    pub(crate) fn give_back_work(&self) {
         let models = self.rounds.of_all_models();
-        let of_models = models.iter().flat_map(|model| [&model.embedding, &model.in_use]);
-        for lease in std::iter::once(&self.rounds.sweeping).chain(of_models) {
+        let embedding = models.iter().map(|model| &model.embedding);
+        for lease in std::iter::once(&self.rounds.sweeping).chain(embedding) {
             let _ = self.give_back(lease);
+        }
+    }
+
+    /// The same for the use of models.
+    pub(crate) fn give_up_models(&self) {
+        for model in self.rounds.of_all_models() {
+            let _ = self.give_back(&model.in_use);
         }
     }
 }

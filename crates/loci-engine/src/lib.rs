@@ -24,7 +24,7 @@ pub use engine::{Engine, SearchMode};
 pub use enrichment::kind_of;
 pub use loci_search::fusion::Weights;
 pub use models::ModelState;
-pub use notes::{NoteStatus, Reconciled};
+pub use notes::{NOTE_KIND, NoteStatus, Reconciled};
 pub use ops::answers::CachedAnswer;
 pub use ops::append_note::{AppendNote, Appended, KeyedNote};
 pub use ops::bootstrap::Bootstrap;

@@ -185,35 +185,32 @@ impl Engine {
         Ok(())
     }
 
-    /// Weighs the models against each other.
+    /// Weighs the models against each other. If the store cannot be read, all stays as it was.
     fn weigh(&self, standing: &mut Standing) -> Result<()> {
-        standing.looked = Some((self.store.version()?, self.now()));
+        let looked = Some((self.store.version()?, self.now()));
         let Some(former_models) = &self.former_models else { return Ok(()) };
         if self.is_complete()? {
+            standing.looked = looked;
             standing.complete();
             return Ok(());
         }
-        let before = std::mem::take(&mut standing.others);
-        (standing.former, standing.former_lacks) = (None, false);
         let chosen = self.embedder.model();
         // What is loaded stays loaded.
-        let known = |model: &ModelId| before.iter().find(|embedder| embedder.model() == model).cloned();
+        let known = |model: &ModelId| standing.others.iter().find(|embedder| embedder.model() == model).cloned();
         let models = self.store.models()?.into_iter().map(|(model, _)| model).filter(|model| model != chosen);
         let is_outdated = |model: &ModelId| self.rounds.of(model).is_outdated.load(Ordering::Relaxed);
         let models: Vec<ModelId> = models.filter(|model| !is_outdated(model)).collect();
         let had = |model: &ModelId| known(model).or_else(|| former_models.embedder_of(model));
-        standing.has_several = !models.is_empty();
-        standing.others = models.iter().filter_map(had).collect();
-        if standing.others.is_empty() {
-            return Ok(());
-        }
-        let lacking = standing.others.iter().map(|other| self.store.pending_embeddings(other.model()));
+        let others: Vec<Arc<dyn Embedder>> = models.iter().filter_map(had).collect();
+        let lacking = others.iter().map(|other| self.store.pending_embeddings(other.model()));
         let lacking = lacking.collect::<Result<Vec<u64>>>()?;
         // What it lacks is read by both, so that one which has read little is not worth it.
-        let lacking_max = self.store.pending_embeddings(chosen)? / 2;
+        let lacking_max = if others.is_empty() { 0 } else { self.store.pending_embeddings(chosen)? / 2 };
         let best = (0..lacking.len()).min_by_key(|index| lacking[*index]);
-        standing.former = best.filter(|index| lacking[*index] <= lacking_max);
-        standing.former_lacks = standing.former.is_some_and(|index| lacking[index] > 0);
+        let former = best.filter(|index| lacking[*index] <= lacking_max);
+        let former_lacks = former.is_some_and(|index| lacking[index] > 0);
+        let has_several = !models.is_empty();
+        *standing = Standing { looked, others, former, former_lacks, has_several, ..*standing };
         Ok(())
     }
 

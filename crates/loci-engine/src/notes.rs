@@ -6,7 +6,7 @@ mod index;
 mod look;
 mod names;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ use loci_core::{
 
 use crate::{Bell, Engine};
 
-pub(crate) use change::{cannot_change, no_folder};
+pub(crate) use change::{cannot_change, in_file_or_store, no_folder};
+pub use index::NOTE_KIND;
 pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
 pub(crate) use look::Extent;
 
@@ -152,6 +153,12 @@ fn everything() -> Filter {
     Filter::of(Space::default(), Reader::everything(), Timestamp::MIN)
 }
 
+fn emptied_problem() -> FileProblem {
+    let message = "this file is empty, and was not before: its title alone is found; if nobody wanted that, a backup or \
+                   the history of a sync client has its text, and if somebody did, delete the file";
+    FileProblem { kind: FileProblemKind::Emptied, message: message.to_owned() }
+}
+
 /// What is known of the file at this path, in rows that are in the order of paths.
 fn row_at<'a>(rows: &'a [NoteFile], path: &str) -> Option<&'a NoteFile> {
     rows.binary_search_by(|row| row.path.as_str().cmp(path)).ok().map(|index| &rows[index])
@@ -221,6 +228,7 @@ impl Engine {
         let all = self.store.notes_among(&everything(), usize::MAX)?.len();
         let found = Filter { forgotten: Forgotten::Hide, ..everything() };
         let found = self.store.notes_among(&found, usize::MAX)?.len();
+        let emptied = self.emptied(&rows)?;
         let (mut not_indexed, mut problems) = (Vec::new(), scan.skipped.clone());
         for (path, stamp) in &scan.files {
             let is_known = |row: &&NoteFile| {
@@ -229,7 +237,11 @@ impl Engine {
             };
             match row_at(&rows, path).filter(is_known) {
                 None => not_indexed.push(path.clone()),
-                Some(row) => problems.extend(row.problem.clone().map(|problem| (path.clone(), problem))),
+                Some(row) => {
+                    let is_emptied = row.memory.as_ref().is_some_and(|id| emptied.contains(id));
+                    let problem = row.problem.clone().or_else(|| is_emptied.then(emptied_problem));
+                    problems.extend(problem.map(|problem| (path.clone(), problem)));
+                }
             }
         }
         problems.extend(scan.unreadable_folders.iter().map(|path| {
@@ -247,5 +259,15 @@ impl Engine {
             problems,
             away,
         })
+    }
+
+    /// The notes whose files are empty and were not always: what is there of them changed after it was first stored.
+    fn emptied(&self, rows: &[NoteFile]) -> Result<HashSet<MemoryId>> {
+        let is_empty = |row: &&NoteFile| row.stamp.bytes == 0 && row.missing_since.is_none();
+        let ids: Vec<MemoryId> = rows.iter().filter(is_empty).filter_map(|row| row.memory.clone()).collect();
+        let memories = self.store.get_all(&everything(), &ids)?;
+        // A name that changes with an empty file, as editors have it, changes the memory, but no time.
+        let was_changed = memories.into_iter().filter(|memory| memory.updated_at > memory.created_at);
+        Ok(was_changed.map(|memory| memory.id).collect())
     }
 }

@@ -4,10 +4,11 @@
 mod tests;
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::UNIX_EPOCH;
 
 use ignore::gitignore::gitconfig_excludes_path;
 use loci_core::{Error, Result, SourceState, SourceTree};
@@ -30,13 +31,28 @@ impl SourceTree for GitTree {
         top.or_else(|| folders().next()).unwrap_or(path).to_string_lossy().into_owned()
     }
 
-    fn is_there(&self, root: &str) -> bool {
-        fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some())
+    fn identity(&self, root: &str) -> Option<String> {
+        let has_entries = fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some());
+        fs::metadata(root).ok().filter(|_| has_entries).map(|metadata| identity(&metadata))
     }
 
     fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>> {
         states(root, paths, gitconfig_excludes_path().as_deref())
     }
+}
+
+/// Which folder it is, as far as the file system tells: where it lies, and when it was made, since what lies there on
+/// another drive may be at the same place of that.
+fn identity(metadata: &Metadata) -> String {
+    let made = metadata.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    let made = made.map(|made| made.as_nanos().to_string()).unwrap_or_default();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        format!("{}:{}:{made}", metadata.dev(), metadata.ino())
+    }
+    #[cfg(not(unix))]
+    made
 }
 
 /// The same with another file of the user's own excludes.

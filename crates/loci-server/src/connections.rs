@@ -54,29 +54,27 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_200);
 /// How long after that the refusals of those that did not end may take to be written.
 pub(crate) const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long a reply may go without a byte being taken before its connection is dropped: a fraction
-/// of the time that other calls wait for the memory which the reply holds.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause after a failure to accept, which comes from a lack of something (file handles).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long the log is silent on further failures to accept.
 const WARNING_PAUSE: Duration = Duration::from_mins(1);
 
-/// Serves until `shutdown` is done and connections have ended, or were given their time to. Cancels
-/// `cut_off` when requests that go on are to be refused.
+/// Serves until `shutdown` is done and connections have ended, or were given their time to; `write_timeout` is that of
+/// the configuration. Cancels `cut_off` when requests that go on are to be refused.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
     router: Router,
     places_max: usize,
+    write_timeout: Duration,
     cut_off: &CancellationToken,
     shutdown: impl Future<Output = ()>,
 ) {
     let ended = CancellationToken::new();
     let closing = CancellationToken::new();
     let graceful = GracefulShutdown::new();
-    let mut entry = Entry { listener, places: Places::new(places_max), accepted: 0, warned_at: None };
+    let mut entry = Entry { listener, places: Places::new(places_max), write_timeout, accepted: 0, warned_at: None };
     let mut shutdown = pin!(shutdown);
     loop {
         let (stream, peer, taken) = tokio::select! {
@@ -131,6 +129,7 @@ async fn without_request(place: &Place) {
 struct Entry {
     listener: TcpListener,
     places: Arc<Places>,
+    write_timeout: Duration,
     accepted: u64,
     /// When the log last told that none can be accepted.
     warned_at: Option<Instant>,
@@ -147,7 +146,7 @@ impl Entry {
                     self.accepted += 1;
                     let taken = self.places.take(self.accepted).await;
                     let mut inner = TimeoutWriter::new(stream);
-                    inner.set_timeout(Some(WRITE_TIMEOUT));
+                    inner.set_timeout(Some(self.write_timeout));
                     let place = Arc::clone(&taken.place);
                     return (NotedStream { inner: Box::pin(inner), place, is_writing: false }, peer, taken);
                 }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -32,6 +33,8 @@ use crate::proxy::{Entrance, PublicUrl, note_origin};
 use crate::rate_limit::{CallLimit, RateLimit, limit_calls};
 use crate::tls::Tls;
 
+/// The write timeout of [`HttpConfig::new`].
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 const LOOPBACK_ORIGINS: [&str; 6] = [
     "http://localhost:*",
@@ -75,6 +78,10 @@ pub struct HttpConfig {
     /// Connections at a time, from 1 to [`CONNECTIONS_MAX`]; what is beyond clamps to it. When all places are taken, a
     /// stranger or an idle connection gives way to the next one.
     pub connections_max: usize,
+    /// How long a reply may go without a byte being taken before its connection is dropped. Meanwhile it holds a share
+    /// of the memory for which other calls wait, so that this is a fraction of the time that they do: five seconds
+    /// unless something else is asked for.
+    pub write_timeout: Duration,
 }
 
 impl HttpConfig {
@@ -92,6 +99,7 @@ impl HttpConfig {
             time: MonotonicTime::default(),
             tls: None,
             connections_max: CONNECTIONS_MAX,
+            write_timeout: WRITE_TIMEOUT,
         }
     }
 
@@ -235,7 +243,8 @@ impl HttpServer {
     /// As [`HttpServer::serve`], for a router that more routes were added to.
     pub async fn serve_router(&self, listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) {
         let places_max = self.config.connections_max.clamp(1, CONNECTIONS_MAX);
-        connections::serve(listener, self.config.tls.clone(), router, places_max, &self.cut_off, async {
+        let (tls, write_timeout) = (self.config.tls.clone(), self.config.write_timeout);
+        connections::serve(listener, tls, router, places_max, write_timeout, &self.cut_off, async {
             shutdown.await;
             self.host.close();
         })

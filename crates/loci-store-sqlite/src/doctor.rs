@@ -161,13 +161,14 @@ impl Structure {
             let text = format!("the check of all pages could not go on: {problem}");
             // It compares tables with indexes. If what was filed can be read, it stopped at something else.
             let can_be_read = tables::can_be_read(connection, &structure.broken_trees)?;
-            let mut broken = if can_be_read { trees::unreadable(connection)? } else { BTreeSet::new() };
+            let mut broken =
+                if can_be_read { trees::unreadable(connection, &structure.broken_trees)? } else { BTreeSet::new() };
             structure.problems.push(if broken.is_empty() { damaged(text) } else { derived(text) });
             structure.broken_trees.append(&mut broken);
         }
         faults.retain(|index, _| !structure.broken_trees.contains(index));
-        trees::without_indexes_of_tables(connection, &mut structure.broken_trees)?;
         structure.find_lost_rows(connection, &faults)?;
+        trees::without_indexes_of_tables(connection, &mut structure.broken_trees)?;
         structure.wrong_indexes = faults.into_keys().collect();
         Ok(structure)
     }
@@ -191,8 +192,8 @@ impl Structure {
         }
     }
 
-    /// Names the tables of what was filed that have fewer rows than there are traces of: rows in any page, to which no
-    /// tree may lead; entries in an index that has all of the table's rows and more; several indexes at odds with it.
+    /// Names the tables that have fewer rows than there are traces of: rows in any page, to which no tree may lead; of
+    /// what was filed also entries in an index that has all of the table's rows and more; several indexes at odds with it.
     fn find_lost_rows(
         &mut self,
         connection: &Connection,
@@ -202,7 +203,12 @@ impl Structure {
             return Ok(());
         }
         for (table, rows, found) in tables::lost_rows(connection)? {
-            self.problems.push(damaged(format!("{table} has {rows} rows, and there are {found} in all pages")));
+            let text = format!("{table} has {rows} rows, and there are {found} in all pages");
+            if !trees::is_derived(&table) {
+                self.problems.push(damaged(text));
+            } else if self.broken_trees.insert(table) {
+                self.problems.push(derived(text));
+            }
         }
         let mut tables: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (index, faults) in faults {

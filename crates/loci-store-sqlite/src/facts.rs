@@ -34,6 +34,10 @@ pub(crate) fn columns() -> String {
     )
 }
 
+/// A fact that says the same from the same beginning to the same end.
+pub(crate) const SAME: &str = "SELECT 1 FROM fact WHERE space = ?1 AND subject = ?2 AND predicate = ?3 AND object = ?4
+    AND from_first IS ?5 AND from_last IS ?6 AND to_first IS ?7 AND to_last IS ?8";
+
 pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
     let Fact { space, id, subject, predicate, object, valid_from, valid_to, source, created_at } = fact;
     let name = "INSERT OR IGNORE INTO graph_name (space, is_relation, key, spelling) VALUES (?1, ?2, ?3, ?4)";
@@ -47,6 +51,14 @@ pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
             none_broken(connection, &broken, params![space.as_str(), is_relation, key], NAME_NOUN, space.as_str())?;
         }
     }
+    let [from_first, from_last] = bounds(*valid_from);
+    let [to_first, to_last] = bounds(*valid_to);
+    // By no unique index, since stores of former versions hold such.
+    let same =
+        params![space.as_str(), subject.key, predicate.key, object.key, from_first, from_last, to_first, to_last];
+    if connection.prepare_cached(SAME)?.exists(same)? {
+        return Err(conflict("this fact is noted already; read it again and retry"));
+    }
     let sql = "INSERT INTO fact (space, id, subject, predicate, object, from_first, from_last, to_first, to_last, \
                source, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     let written = connection.prepare_cached(sql)?.execute(params![
@@ -55,15 +67,20 @@ pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
         subject.key,
         predicate.key,
         object.key,
-        valid_from.map(|period| period.first.microseconds()),
-        valid_from.map(|period| period.last.microseconds()),
-        valid_to.map(|period| period.first.microseconds()),
-        valid_to.map(|period| period.last.microseconds()),
+        from_first,
+        from_last,
+        to_first,
+        to_last,
         source,
         created_at.microseconds(),
     ]);
     unless_taken(written, || "this fact is noted already; read it again and retry".to_owned())?;
     log_other(connection)
+}
+
+/// The first and the last microsecond of a period.
+fn bounds(period: Option<Period>) -> [Option<i64>; 2] {
+    [period.map(|period| period.first.microseconds()), period.map(|period| period.last.microseconds())]
 }
 
 pub(crate) fn end(
@@ -77,11 +94,12 @@ pub(crate) fn end(
     none_broken(connection, &broken, [space.as_str(), id], "fact", id)?;
     let sql = "UPDATE fact SET to_first = ?5, to_last = ?6
         WHERE space = ?1 AND id = ?2 AND to_first IS ?3 AND to_last IS ?4";
+    let [before_first, before_last] = bounds(before);
     let ended = connection.prepare_cached(sql)?.execute(params![
         space.as_str(),
         id,
-        before.map(|period| period.first.microseconds()),
-        before.map(|period| period.last.microseconds()),
+        before_first,
+        before_last,
         valid_to.first.microseconds(),
         valid_to.last.microseconds(),
     ])?;

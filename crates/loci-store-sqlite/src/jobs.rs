@@ -1,6 +1,6 @@
 //! Work that processes share: the queue of jobs, and leases on what one process alone may do.
 
-use loci_core::{FailedJob, Job, JobCounts, JobOutcome, MemoryId, Timestamp};
+use loci_core::{FailedJob, Job, JobCounts, JobOutcome, MemoryId, Timestamp, lease_end_max};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::failure::{Result, conflict, unless_taken};
@@ -47,13 +47,15 @@ pub(crate) fn settle(connection: &Connection, job: &Job, outcome: &JobOutcome) -
     Ok(())
 }
 
-/// What may be leased at `?1`, at most `?2`. Passes over what is under a lease, which is little.
+/// What may be leased at `?1`, when leases end at `?3` at the latest; at most `?2`. Passes over what is under a lease,
+/// which is little.
 pub(crate) const DUE: &str = "SELECT j.memory, m.space, m.id, j.attempts + 1
     FROM job AS j JOIN memory AS m ON m.row = j.memory
-    WHERE j.due_at <= ?1 AND (j.leased_until IS NULL OR j.leased_until <= ?1) ORDER BY j.due_at LIMIT ?2";
+    WHERE j.due_at <= ?1 AND (j.leased_until IS NULL OR j.leased_until <= ?1 OR j.leased_until > ?3)
+    ORDER BY j.due_at LIMIT ?2";
 
 pub(crate) fn is_due(connection: &Connection, now: Timestamp) -> Result<bool> {
-    Ok(connection.prepare_cached(DUE)?.exists([now.microseconds(), 1])?)
+    Ok(connection.prepare_cached(DUE)?.exists([now.microseconds(), 1, lease_end_max(now).microseconds()])?)
 }
 
 pub(crate) fn lease_jobs(
@@ -64,7 +66,7 @@ pub(crate) fn lease_jobs(
     limit: usize,
 ) -> Result<Vec<Job>> {
     let mut due = connection.prepare_cached(DUE)?;
-    let mut rows = due.query(params![now.microseconds(), bound(limit)])?;
+    let mut rows = due.query(params![now.microseconds(), bound(limit), lease_end_max(now).microseconds()])?;
     let mut jobs: Vec<(i64, Job)> = Vec::new();
     while let Some(row) = rows.next()? {
         let space = read_space(&row.get::<_, String>(1)?)?;
@@ -79,13 +81,15 @@ pub(crate) fn lease_jobs(
     Ok(jobs.into_iter().map(|(_, job)| job).collect())
 }
 
-/// The next that waits, and the next lease that runs out.
+/// The next that waits, the next lease that runs out, and the next under what is no lease, since it ends after `?1`.
 pub(crate) const NEXT: &str = "SELECT (SELECT min(due_at) FROM job WHERE leased_until IS NULL),
-    (SELECT min(leased_until) FROM job WHERE leased_until IS NOT NULL)";
+    (SELECT min(leased_until) FROM job WHERE leased_until <= ?1),
+    (SELECT min(due_at) FROM job WHERE leased_until > ?1)";
 
-pub(crate) fn next_at(connection: &Connection) -> Result<Option<Timestamp>> {
+pub(crate) fn next_at(connection: &Connection, now: Timestamp) -> Result<Option<Timestamp>> {
     let mut statement = connection.prepare_cached(NEXT)?;
-    let moments: [Option<i64>; 2] = statement.query_row([], |row| Ok([row.get(0)?, row.get(1)?]))?;
+    let moments: [Option<i64>; 3] =
+        statement.query_row([lease_end_max(now).microseconds()], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
     Ok(moments.into_iter().flatten().min().map(Timestamp::from_microseconds))
 }
 
@@ -114,10 +118,15 @@ pub(crate) fn failed(connection: &Connection, limit: usize) -> Result<Vec<Failed
     Ok(failed)
 }
 
-/// Whether somebody else has the lease of that name.
+/// Whether somebody else has the lease of that name, and not since the clock ran ahead.
 pub(crate) fn is_leased(connection: &Connection, name: &str, holder: &str, now: Timestamp) -> Result<bool> {
-    let sql = "SELECT 1 FROM lease WHERE name = ?1 AND holder <> ?2 AND until > ?3";
-    Ok(connection.prepare_cached(sql)?.exists(params![name, holder, now.microseconds()])?)
+    let sql = "SELECT 1 FROM lease WHERE name = ?1 AND holder <> ?2 AND until > ?3 AND until <= ?4";
+    Ok(connection.prepare_cached(sql)?.exists(params![
+        name,
+        holder,
+        now.microseconds(),
+        lease_end_max(now).microseconds()
+    ])?)
 }
 
 /// Takes a lease, unless somebody else has it.

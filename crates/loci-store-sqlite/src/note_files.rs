@@ -4,12 +4,15 @@ use loci_core::{ContentHash, FileProblem, FileProblemKind, FileStamp, Filter, Me
 use rusqlite::{Connection, Row, params};
 
 use crate::codec::{decode_names, encode_names};
-use crate::failure::{Result, damaged};
+use crate::failure::{Result, conflict, damaged};
 use crate::filter_sql::Conditions;
 use crate::read::{bound, parameters};
 use crate::row::{intact, read_id, read_moment};
 
 const COLUMNS: &str = "path, bytes, modified, settled, hash, memory, says_id, missing_since, problem, message, links";
+
+/// Whether a file is there or expected, so that its memory is a note.
+pub(crate) const IS_NOTE: &str = "coalesce(missing_since, 0) = 0";
 
 /// The columns that [`read_file`] reads, in its order.
 pub(crate) fn columns() -> String {
@@ -44,6 +47,15 @@ pub(crate) fn put(connection: &Connection, space: &Space, file: &NoteFile) -> Re
     Ok(())
 }
 
+/// Notes that a file is about to be put there, unless one is.
+pub(crate) fn expect(connection: &Connection, space: &Space, file: &NoteFile) -> Result<()> {
+    let sql = "SELECT 1 FROM note_file WHERE space = ?1 AND path = ?2 AND missing_since IS NULL";
+    if connection.prepare_cached(sql)?.exists([space.as_str(), &file.path])? {
+        return Ok(());
+    }
+    put(connection, space, &NoteFile { missing_since: Some(NoteFile::EXPECTED), ..file.clone() })
+}
+
 pub(crate) fn delete(connection: &Connection, space: &Space, path: &str) -> Result<()> {
     let sql = "DELETE FROM note_file WHERE space = ?1 AND path = ?2";
     connection.prepare_cached(sql)?.execute([space.as_str(), path])?;
@@ -70,15 +82,23 @@ pub(crate) fn of_memory(connection: &Connection, space: &Space, memory: &MemoryI
     rows.next()?.map(read_file).transpose()
 }
 
-/// The index is named, since a look at all files of the space would find them in the order of their paths.
+/// Those that are there come before those that are expected. The index is named, since a look at all files of the space would find them in the order of their paths.
 pub(crate) fn of_memory_sql() -> String {
     format!(
         "SELECT {} FROM note_file INDEXED BY note_file_by_memory
-         WHERE space = ?1 AND memory = ?2 AND missing_since IS NULL
+         WHERE space = ?1 AND memory = ?2 AND {IS_NOTE}
              AND EXISTS (SELECT 1 FROM memory AS m WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL)
-         ORDER BY path LIMIT 1",
+         ORDER BY missing_since, path LIMIT 1",
         columns()
     )
+}
+
+/// An error if the memory is a note.
+pub(crate) fn none_of(connection: &Connection, space: &Space, memory: &MemoryId) -> Result<()> {
+    match of_memory(connection, space, memory)? {
+        Some(_) => Err(conflict(format!("memory `{memory}` is a note by now; change it in its file"))),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn among(connection: &Connection, filter: &Filter, limit: usize) -> Result<Vec<MemoryId>> {
@@ -94,7 +114,7 @@ pub(crate) fn among(connection: &Connection, filter: &Filter, limit: usize) -> R
 pub(crate) fn among_sql(conditions: &Conditions) -> String {
     format!(
         "SELECT DISTINCT n.memory FROM note_file AS n CROSS JOIN memory AS m ON m.space = n.space AND m.id = n.memory
-         WHERE n.space = :space AND n.memory IS NOT NULL AND n.missing_since IS NULL AND {}
+         WHERE n.space = :space AND n.memory IS NOT NULL AND {IS_NOTE} AND {}
          ORDER BY n.memory LIMIT :limit",
         conditions.sql
     )

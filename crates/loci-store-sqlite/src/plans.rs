@@ -75,6 +75,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         note_files::of_memory_sql(),
         note_files::among_sql(&Conditions::of(&of_owner())),
         facts::ENDED.to_owned(),
+        facts::SAME.to_owned(),
         source_files::of_collection_sql(),
         source_files::pending_sql(),
     ];
@@ -147,12 +148,9 @@ fn what_is_asked_of_notes_and_of_keys_is_found_by_index() {
     let of = |filter: &Filter| note_files::among_sql(&Conditions::of(filter));
     let hiding = Filter { superseded: Superseded::Hide, forgotten: Forgotten::Hide, ..of_owner() };
     let rows = [
-        (
-            note_files::of_memory_sql(),
-            "SEARCH note_file USING INDEX note_file_by_memory (space=? AND memory=? AND missing_since=?)",
-        ),
-        (of(&of_owner()), "SEARCH n USING COVERING INDEX note_file_by_memory (space=? AND memory>?)"),
-        (of(&hiding), "SEARCH n USING COVERING INDEX note_file_by_memory (space=? AND memory>?)"),
+        (note_files::of_memory_sql(), "SEARCH note_file USING INDEX note_file_by_memory (space=? AND memory=?)"),
+        (of(&of_owner()), "SEARCH n USING COVERING INDEX note_file_by_memory (space=?)"),
+        (of(&hiding), "SEARCH n USING COVERING INDEX note_file_by_memory (space=?)"),
         (
             keyed_answers::find_sql(),
             "SEARCH keyed_answer USING INDEX keyed_answer_by_key (space=? AND <expr>=? AND operation=? AND key=?)",

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::failure::{Result, conflict};
 use crate::filter_sql::Conditions;
+use crate::note_files::IS_NOTE;
 use crate::read::{bound, parameters};
 use crate::row::MEMORY_HOLDS;
 use crate::write::{delete, log, log_other, passage_keys};
@@ -23,10 +24,9 @@ const PASSAGES_SWEPT_MAX: usize = 64;
 /// What to delete softly: what passes the filter, is no note and has the id, if there is one.
 pub(crate) fn chosen(filter: &Filter, id: Option<&MemoryId>) -> Conditions {
     let mut conditions = Conditions::of(filter);
-    conditions.sql.push_str(
-        " AND NOT EXISTS (SELECT 1 FROM note_file AS f \
-         WHERE f.space = m.space AND f.memory = m.id AND f.missing_since IS NULL)",
-    );
+    conditions.sql.push_str(&format!(
+        " AND NOT EXISTS (SELECT 1 FROM note_file AS f WHERE f.space = m.space AND f.memory = m.id AND {IS_NOTE})"
+    ));
     if let Some(id) = id {
         conditions.sql.push_str(" AND m.id = :id");
         conditions.values.push((":id", Value::from(id.as_str().to_owned())));

@@ -12,13 +12,14 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::connection::{Database, Readers};
 use crate::doctor::references::{COUNTS, RULES, Rule, VECTORS, differences};
-use crate::doctor::tables::is_broken;
+use crate::doctor::tables::{copy_aside, is_broken};
 use crate::doctor::{ProblemKind, Structure, check, each_wrong_text};
 use crate::failure::{Failure, Result as Outcome};
 use crate::read::POSITION_BITS;
+use crate::salvage::{CarriedOver, FoundRows};
 use crate::write::log;
 use crate::writer::Writer;
-use crate::{reanalysis, trees};
+use crate::{reanalysis, salvage, trees};
 
 /// How long one part of the work holds up others, about.
 const PART_MAX: Duration = Duration::from_millis(50);
@@ -128,15 +129,21 @@ impl Work<'_> {
         }
         trees.append(&mut tables);
         for tree in trees {
-            let name = tree.clone();
-            let tried = self.writer.run(move |connection| {
-                trees::replace(connection, &name).map_err(|failure| match failure {
-                    Failure::Database(error) => doubled(error),
-                    refused @ Failure::Refused(_) => refused,
-                })?;
-                fill(connection, &name)
-            });
-            done.push(made(tried, &format!("{tree}, which could not be read,")));
+            let (name, database) = (tree.clone(), self.database.clone());
+            let tried = self.writer.run(move |connection| replace_tree(connection, &database, &name));
+            let done_with = |carried: Option<CarriedOver>| {
+                let kept = carried.map_or_else(String::new, |CarriedOver { found, known }| {
+                    let lost = match known - found {
+                        0 => String::new(),
+                        lost => format!("; {lost} or more are lost"),
+                    };
+                    format!(": {found} of its rows could be read and were kept{lost}")
+                });
+                format!("made {tree}, which could not be read, anew{kept}")
+            };
+            let not_done =
+                |error: Error| format!("could not make {tree}, which cannot be read, anew: {}", error.message);
+            done.push(tried.map(done_with).map_err(not_done));
         }
         // More can be seen now; and in those pages may be what is left of it.
         if self.is_damaged()? {
@@ -290,6 +297,24 @@ fn apply(connection: &Connection, rule: &Rule) -> Outcome<usize> {
         log_all(connection, memories.iter().copied())?;
     }
     Ok(memories.len())
+}
+
+/// Makes a tree anew; if it is of a table that nothing else gives, with the rows that are found in any page.
+fn replace_tree(connection: &Connection, database: &Database, name: &str) -> Outcome<Option<CarriedOver>> {
+    // By a connection of its own, which sees what is committed: nobody else commits meanwhile.
+    let found = if trees::is_derived(name) && salvage::looks_for(name) {
+        let aside = copy_aside(&database.connect_reader()?)?;
+        Some(FoundRows::of(aside.path())?)
+    } else {
+        None
+    };
+    trees::replace(connection, name).map_err(|failure| match failure {
+        Failure::Database(error) => doubled(error),
+        refused @ Failure::Refused(_) => refused,
+    })?;
+    let carried = found.map(|found| found.carry_over(name, connection)).transpose()?;
+    fill(connection, name)?;
+    Ok(carried)
 }
 
 /// Gives a table that was made anew what others rely on from that moment: no memory is counted, or hidden, that it does

@@ -36,18 +36,19 @@ mod tree_page;
 mod trees;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use loci_core::{Archived, Error, Timestamp};
+use rusqlite::Connection;
 
 use self::pages::Pages;
 use self::scratch::{Scratch, TEXTS, noun};
 use self::tables::Tables;
 use self::tree_page::{Kind, TreePage};
-use self::trees::Trees;
-use crate::checksum;
+use self::trees::{Missing, Trees};
 use crate::failure::Result;
+use crate::{checksum, schema};
 
 pub(crate) use self::log::{Log, log_of};
 pub use self::log::{LogState, look_at_log};
@@ -66,8 +67,10 @@ pub struct Salvaged {
     pub lost: Vec<String>,
     /// How many more there are of them.
     pub lost_more: u64,
-    /// Pages that were found of the database; if it was cut off it had more.
+    /// Pages that were found of the database.
     pub pages: u64,
+    /// Pages that it had besides, as far as that is known: it was cut off.
+    pub missing_pages: u64,
     /// Pages in which something is wrong, in no order; at most 1,000.
     pub damaged_pages: Vec<DamagedPage>,
     /// How many more there are of them.
@@ -80,7 +83,7 @@ impl Salvaged {
     /// Whether nothing is wrong, so that nothing can be lost.
     pub fn is_whole(&self) -> bool {
         // Of a list of which there is more, there is something.
-        self.lost.is_empty() && self.damaged_pages.is_empty() && self.log.unread == 0
+        self.lost.is_empty() && self.damaged_pages.is_empty() && self.missing_pages == 0 && self.log.unread == 0
     }
 }
 
@@ -133,20 +136,56 @@ pub fn salvage(
     Ok(Salvaged { records, pages: u64::from(pages.count), log: pages.state, ..report.0 })
 }
 
-/// How many rows of each table of what was filed are found in any page, whether or not a tree leads to it.
-pub(crate) fn filed_rows(database: &Path) -> Result<BTreeMap<String, i64>> {
+/// How many rows of each table that records are made from are found in any page, whether or not a tree leads to it.
+pub(crate) fn found_rows(database: &Path) -> Result<BTreeMap<String, i64>> {
     let (scratch, _) = search(&Pages::open(database)?)?;
     scratch.counts()
+}
+
+/// The rows that are found in any page of a database.
+#[derive(Debug)]
+pub(crate) struct FoundRows(Scratch);
+
+/// How many rows of a table were found, and how many are known to have been there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CarriedOver {
+    pub(crate) found: usize,
+    pub(crate) known: usize,
+}
+
+impl FoundRows {
+    /// Looks for those of this database, which nobody may change meanwhile.
+    pub(crate) fn of(database: &Path) -> Result<Self> {
+        Ok(FoundRows(search(&Pages::open(database)?)?.0))
+    }
+
+    /// Gives them to a table of another database, for which salvage takes rows; those whose keys it has are left out.
+    pub(crate) fn carry_over(&self, table: &str, to: &Connection) -> Result<CarriedOver> {
+        self.0.carry_over(table, to)
+    }
+}
+
+/// Whether rows of this table are what records are made from, so that salvage looks for them.
+pub(crate) fn looks_for(table: &str) -> bool {
+    noun(table).is_some()
 }
 
 /// Collects the rows of all pages.
 fn search(pages: &Pages) -> Result<(Scratch, Report)> {
     let mut report = Report::default();
-    if !pages.begins_well {
-        report.damage(DamagedPage { number: 1, problem: "it does not begin as a database does".to_owned() });
+    for (number, problem) in &pages.problems {
+        report.damage(DamagedPage { number: *number, problem: (*problem).to_owned() });
     }
     let trees = Trees::walk(pages, &mut report);
     let (scratch, tables) = Scratch::new()?;
+    if pages.version == Some(schema::VERSION) {
+        let wrong = scratch.wrong_definitions(&trees.definitions)?;
+        if wrong > 0 {
+            let problem = format!("{wrong} tables, indexes or triggers are not defined as loci defines them");
+            report.damage(DamagedPage { number: 1, problem });
+        }
+    }
+    report_missing_pages(pages, &trees, &mut report);
     let mut search = Search { pages, trees: &trees, tables: &tables, scratch: &scratch, report, later: Vec::new() };
     for number in 1..=pages.count {
         search.look_at(number)?;
@@ -154,6 +193,41 @@ fn search(pages: &Pages) -> Result<(Scratch, Report)> {
     search.take_the_rest()?;
     let report = search.report;
     Ok((scratch, report))
+}
+
+/// Says what pages held that are not there, of which nobody can say more.
+fn report_missing_pages(pages: &Pages, trees: &Trees, report: &mut Report) {
+    let claimed: BTreeSet<u32> = trees.missing.values().flat_map(|missing| &missing.pages).copied().collect();
+    let claimed = claimed.len() as u64;
+    let noted = pages.noted.map_or(0, |noted| u64::from(noted.saturating_sub(pages.count)));
+    report.0.missing_pages = claimed.max(noted);
+    for (tree, Missing { pages, has_root }) in &trees.missing {
+        let Some(noun) = noun(tree) else { continue };
+        // The first page of a tree may be empty; any other has a row or leads to one.
+        let least = match pages.len() - usize::from(*has_root) {
+            0 => String::new(),
+            least => format!(", but at least {least}"),
+        };
+        let pages = match pages.len() {
+            1 => "1 page that is".to_owned(),
+            count => format!("{count} pages that are"),
+        };
+        report.lose(format!(
+            "what was in {pages} not in the file, and below, if it is not named apart: how many is not \
+             known{least}; each is a {noun}"
+        ));
+    }
+    let unclaimed = report.0.missing_pages - claimed;
+    if unclaimed > 0 && !trees.are_whole {
+        report.lose(format!(
+            "what was in {unclaimed} more pages that are not in the file, if it is not named apart: of what kind is not \
+             known"
+        ));
+    }
+    if pages.noted.is_none() {
+        let why = "the beginning of the database, which says how many there were, cannot be read";
+        report.lose(format!("what may have been in pages that are not in the file, of what kind is not known: {why}"));
+    }
 }
 
 /// The look at every page.
@@ -178,6 +252,13 @@ impl Search<'_> {
         };
         if page.kind == Kind::TableInterior {
             return Ok(());
+        }
+        if owner.is_some_and(|owner| self.tables.find(owner).is_none()) {
+            let records = (0..page.cells).filter_map(|place| page.cell(place)?.record(self.pages));
+            if records.count() < page.cells {
+                let problem = "it has records that cannot be read".to_owned();
+                self.report.damage(DamagedPage { number, problem });
+            }
         }
         if let Some(table) = owner.and_then(Scratch::indexed) {
             for cell in (0..page.cells).filter_map(|place| page.cell(place)) {
@@ -245,13 +326,22 @@ impl Search<'_> {
     /// the records tell which is theirs.
     fn take_the_rest(&mut self) -> Result<()> {
         self.later.sort_unstable();
+        let mut found: BTreeMap<(u32, String), usize> = BTreeMap::new();
         for (_, _, number, place) in std::mem::take(&mut self.later) {
             let Some(bytes) = self.pages.read(number) else { continue };
             let Some(cell) = TreePage::parse(number, &bytes).and_then(|page| page.cell(place)) else { continue };
             let record = cell.record(self.pages);
             if let Some(row) = record.as_ref().and_then(|record| self.tables.row(&cell, record)) {
-                self.report.0.repeated += u64::from(!self.scratch.insert(&row)?);
+                if self.scratch.insert(&row)? {
+                    *found.entry((number, row.table.name.clone())).or_default() += 1;
+                } else {
+                    self.report.0.repeated += 1;
+                }
             }
+        }
+        for ((number, table), count) in found {
+            let problem = format!("no way leads to {count} rows in it, of {table}");
+            self.report.damage(DamagedPage { number, problem });
         }
         Ok(())
     }

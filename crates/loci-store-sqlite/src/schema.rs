@@ -67,6 +67,8 @@ pub(crate) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> 
 pub(crate) struct Definition {
     pub(crate) kind: String,
     pub(crate) name: String,
+    /// The table that it is or belongs to.
+    pub(crate) table: String,
     pub(crate) sql: String,
 }
 
@@ -86,9 +88,10 @@ fn make_definitions() -> Result<Vec<Definition>, Box<dyn std::error::Error>> {
     let mut fresh = Connection::open_in_memory()?;
     checksum::register(&fresh)?;
     migrate(&mut fresh, &migrations()?)?;
-    let sql = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid";
+    let sql = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid";
     let mut statement = fresh.prepare(sql)?;
-    let definition = |row: &Row<'_>| Ok(Definition { kind: row.get(0)?, name: row.get(1)?, sql: row.get(2)? });
+    let definition =
+        |row: &Row<'_>| Ok(Definition { kind: row.get(0)?, name: row.get(1)?, table: row.get(2)?, sql: row.get(3)? });
     Ok(statement.query_map([], definition)?.collect::<rusqlite::Result<_>>()?)
 }
 

@@ -20,11 +20,7 @@ pub(crate) fn put(
     expect: Option<&SourceFile>,
 ) -> Result<()> {
     let SourceFile { collection, path, root, format, stamp, bytes_read, hash, parts, is_pending, is_whole } = file;
-    if find(connection, space, collection.as_deref(), path)?.as_ref() != expect {
-        return Err(conflict(
-            "the file was read by another process meanwhile; read what is known of it again and retry",
-        ));
-    }
+    expected(connection, space, (collection.as_deref(), path), expect)?;
     let sql = "INSERT OR REPLACE INTO source_file (space, collection, path, root, format, bytes, modified, bytes_read,
             hash, parts, is_pending, is_whole)
         VALUES (?1, ifnull(?2, 0), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
@@ -45,7 +41,22 @@ pub(crate) fn put(
     log_other(connection)
 }
 
-pub(crate) fn delete(connection: &Connection, space: &Space, collection: Option<&str>, path: &str) -> Result<()> {
+/// An error unless that is what is known of the file of that collection and path.
+fn expected(
+    connection: &Connection,
+    space: &Space,
+    (collection, path): (Option<&str>, &str),
+    expect: Option<&SourceFile>,
+) -> Result<()> {
+    if find(connection, space, collection, path)?.as_ref() == expect {
+        return Ok(());
+    }
+    Err(conflict("the file was read by another process meanwhile; read what is known of it again and retry"))
+}
+
+pub(crate) fn delete(connection: &Connection, space: &Space, expect: &SourceFile) -> Result<()> {
+    let SourceFile { collection, path, .. } = expect;
+    expected(connection, space, (collection.as_deref(), path), Some(expect))?;
     let sql = "DELETE FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) AND path = ?3";
     connection.prepare_cached(sql)?.execute(params![space.as_str(), collection, path])?;
     log_other(connection)

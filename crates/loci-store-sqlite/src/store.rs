@@ -8,7 +8,7 @@ use loci_core::{
     Candidates, CensusRow, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder,
     Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore,
     Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally,
-    Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped,
+    Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped, check_lease,
 };
 
 use crate::backup::{self, Inspected, Snapshot};
@@ -251,6 +251,7 @@ impl Store for SqliteStore {
     }
 
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
+        check_lease(now, until)?;
         // Looked at first, because even an empty write takes the lock of all processes.
         if self.readers.read(|connection| jobs::is_leased(connection, name, holder, now))? {
             return Ok(false);
@@ -302,6 +303,7 @@ impl ArchiveStore for SqliteStore {
 
 impl JobStore for SqliteStore {
     fn lease_jobs(&self, now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Result<Vec<Job>> {
+        check_lease(now, until)?;
         // Looked at first, because even an empty write takes the lock of all processes.
         if !self.readers.read(|connection| jobs::is_due(connection, now))? {
             return Ok(Vec::new());
@@ -310,8 +312,8 @@ impl JobStore for SqliteStore {
         self.writer.run(move |connection| jobs::lease_jobs(connection, now, until, &lease, limit))
     }
 
-    fn next_job_at(&self) -> Result<Option<Timestamp>> {
-        self.readers.read(jobs::next_at)
+    fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>> {
+        self.readers.read(|connection| jobs::next_at(connection, now))
     }
 
     fn job_counts(&self) -> Result<JobCounts> {

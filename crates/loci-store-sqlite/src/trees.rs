@@ -98,9 +98,9 @@ pub(crate) fn is_derived(table: &str) -> bool {
     DERIVED_TABLES.contains(&table) || COUNTS.iter().any(|count| count.table == table)
 }
 
-/// The tables with which the check of integrity cannot go on, if they are derived, and else their indexes; it does not
-/// say which of them it is.
-pub(crate) fn unreadable(connection: &Connection) -> Result<BTreeSet<String>> {
+/// With which of the tables the check of integrity cannot go on: those that are derived, if their own trees are broken,
+/// and of the others the indexes that are known to be broken, else all; it does not say which of them it is.
+pub(crate) fn unreadable(connection: &Connection, broken_trees: &BTreeSet<String>) -> Result<BTreeSet<String>> {
     let mut indexes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut statement = connection.prepare("SELECT tbl_name, name, type FROM sqlite_master WHERE rootpage > 0")?;
     for tree in statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?)))? {
@@ -119,14 +119,29 @@ pub(crate) fn unreadable(connection: &Connection) -> Result<BTreeSet<String>> {
             Ok(())
         };
         if damage(checked())?.is_some() {
-            if is_derived(&table) {
+            let is_broken = broken_trees.contains(&table) || damage(read_all(connection, &table))?.is_some();
+            if is_derived(&table) && (is_broken || indexes.is_empty()) {
                 broken.insert(table);
             } else {
-                broken.extend(indexes);
+                let known: Vec<_> = indexes.iter().filter(|index| broken_trees.contains(*index)).cloned().collect();
+                broken.extend(if known.is_empty() { indexes } else { known });
             }
         }
     }
     Ok(broken)
+}
+
+/// Reads every value of a table, not from indexes.
+fn read_all(connection: &Connection, table: &str) -> Result<()> {
+    let mut statement = connection.prepare(&format!("SELECT * FROM \"{table}\" NOT INDEXED"))?;
+    let width = statement.column_count();
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        for column in 0..width {
+            row.get_ref(column)?;
+        }
+    }
+    Ok(())
 }
 
 /// Leaves out the indexes of tables that are made anew, since those bring theirs.

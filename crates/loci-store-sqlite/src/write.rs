@@ -54,7 +54,13 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
             Change::NotWiped { owner, origin, since } => {
                 not_wiped(connection, space, owner, Some(origin), *since)?;
             }
+            Change::NotNote { id } => note_files::none_of(connection, space, id)?,
             Change::PutNoteFile(file) => note_files::put(connection, space, file)?,
+            Change::ExpectNoteFile { file, expect } => {
+                let id = file.memory.as_ref().ok_or_else(|| Error::internal("a file that is expected is a memory"))?;
+                expected(find(connection, space, id)?, *expect, id)?;
+                note_files::expect(connection, space, file)?;
+            }
             Change::DeleteNoteFile { path } => note_files::delete(connection, space, path)?,
             Change::PutNoteFolder { identity } => note_files::put_folder(connection, space, identity)?,
             Change::KeepAnswer(answer) => {
@@ -75,9 +81,7 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 settings::put(connection, space, owner.as_deref(), name, value)?;
             }
             Change::PutSourceFile { file, expect } => source_files::put(connection, space, file, expect.as_deref())?,
-            Change::DeleteSourceFile { collection, path } => {
-                source_files::delete(connection, space, collection.as_deref(), path)?;
-            }
+            Change::DeleteSourceFile { expect } => source_files::delete(connection, space, expect)?,
             Change::BringBack { record, passages, since, now } => {
                 bring_back::bring_back(connection, space, record, passages, *since, *now)?;
             }

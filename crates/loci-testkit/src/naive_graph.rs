@@ -91,10 +91,12 @@ impl State {
         if self.graph.facts.contains_key(&key) {
             return Err(conflict(format!("there is a fact `{}` already", fact.id)));
         }
-        let is_open = |fact: &Fact| fact.valid_to.is_none();
-        let is_same = |other: &Fact| is_open(other) && triple(other) == triple(fact);
-        if is_open(fact) && self.graph.facts(space).any(is_same) {
-            return Err(conflict("the same fact with an open end is there already; read it"));
+        let holds_as_long = |other: &Fact| {
+            other.valid_to == fact.valid_to && (fact.valid_to.is_none() || other.valid_from == fact.valid_from)
+        };
+        let is_same = |other: &Fact| holds_as_long(other) && triple(other) == triple(fact);
+        if self.graph.facts(space).any(is_same) {
+            return Err(conflict("the same fact is there already; read it"));
         }
         keep_first(&mut self.graph.things, space, &fact.subject);
         keep_first(&mut self.graph.relations, space, &fact.predicate);

@@ -1,6 +1,8 @@
 //! The queue of jobs, in a map.
 
-use loci_core::{Error, FailedJob, Job, JobCounts, JobOutcome, JobStore, Result, Space, Timestamp};
+use loci_core::{
+    Error, FailedJob, Job, JobCounts, JobOutcome, JobStore, Result, Space, Timestamp, check_lease, lease_end_max,
+};
 
 use crate::NaiveStore;
 use crate::naive_store::{Key, State, conflict};
@@ -16,9 +18,10 @@ pub(crate) struct NaiveJob {
 }
 
 impl NaiveJob {
-    /// When it can be leased; never, if it is parked.
-    fn free_at(&self) -> Option<Timestamp> {
-        let leased_until = self.lease.as_ref().map_or(self.due_at, |(_, until)| *until);
+    /// When it can be leased, as it seems at a moment; never, if it is parked.
+    fn free_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let lease = self.lease.as_ref().filter(|(_, until)| *until <= lease_end_max(now));
+        let leased_until = lease.map_or(self.due_at, |(_, until)| *until);
         self.failure.is_none().then(|| self.due_at.max(leased_until))
     }
 }
@@ -60,8 +63,9 @@ impl State {
 
 impl JobStore for NaiveStore {
     fn lease_jobs(&self, now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Result<Vec<Job>> {
+        check_lease(now, until)?;
         let mut state = self.state();
-        let is_free = |job: &NaiveJob| job.free_at().is_some_and(|at| at <= now);
+        let is_free = |job: &NaiveJob| job.free_at(now).is_some_and(|at| at <= now);
         let mut free: Vec<_> = state.jobs.iter_mut().filter(|(_, job)| is_free(job)).collect();
         free.sort_by_key(|(_, job)| job.due_at);
         let lease_one = |((space, memory), job): (&Key, &mut NaiveJob)| {
@@ -72,8 +76,8 @@ impl JobStore for NaiveStore {
         Ok(free.into_iter().take(limit).map(lease_one).collect())
     }
 
-    fn next_job_at(&self) -> Result<Option<Timestamp>> {
-        Ok(self.state().jobs.values().filter_map(NaiveJob::free_at).min())
+    fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>> {
+        Ok(self.state().jobs.values().filter_map(|job| job.free_at(now)).min())
     }
 
     fn job_counts(&self) -> Result<JobCounts> {

@@ -23,15 +23,23 @@ impl State {
         expect: Option<&SourceFile>,
     ) -> Result<()> {
         let key = source_key(space, file.collection.as_deref(), &file.path);
-        if self.source_files.get(&key) != expect {
-            return Err(conflict("this file was read meanwhile; read again what is known of it and retry"));
-        }
+        self.expect_source_file(&key, expect)?;
         self.source_files.insert(key, file.clone());
         Ok(())
     }
 
-    pub(crate) fn delete_source_file(&mut self, space: &Space, collection: Option<&str>, path: &str) {
-        self.source_files.remove(&source_key(space, collection, path));
+    pub(crate) fn delete_source_file(&mut self, space: &Space, expect: &SourceFile) -> Result<()> {
+        let key = source_key(space, expect.collection.as_deref(), &expect.path);
+        self.expect_source_file(&key, Some(expect))?;
+        self.source_files.remove(&key);
+        Ok(())
+    }
+
+    fn expect_source_file(&self, key: &SourceKey, expect: Option<&SourceFile>) -> Result<()> {
+        if self.source_files.get(key) == expect {
+            return Ok(());
+        }
+        Err(conflict("this file was read meanwhile; read again what is known of it and retry"))
     }
 
     /// In the order of paths, then of collections.

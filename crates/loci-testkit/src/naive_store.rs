@@ -7,7 +7,7 @@ use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
     Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage,
     Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, Tally, Tier, Timestamp, Token, Touch,
-    Vector, Visibility, Wiped,
+    Vector, Visibility, Wiped, check_lease, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -113,6 +113,8 @@ impl State {
             Change::Enqueue { memory, due_at } => self.enqueue((space.clone(), memory.clone()), *due_at),
             Change::Settle { job, outcome } => self.settle(space, job, outcome),
             Change::NotWiped { owner, origin, since } => self.not_wiped(space, owner, Some(origin), *since),
+            Change::NotNote { id } => self.not_note(space, id),
+            Change::ExpectNoteFile { file, expect } => self.expect_note_file(space, file, *expect),
             Change::PutNoteFile(file) => {
                 self.note_files.insert((space.clone(), file.path.clone()), (**file).clone());
                 Ok(())
@@ -135,10 +137,7 @@ impl State {
                 Ok(())
             }
             Change::PutSourceFile { file, expect } => self.put_source_file(space, file, expect.as_deref()),
-            Change::DeleteSourceFile { collection, path } => {
-                self.delete_source_file(space, collection.as_deref(), path);
-                Ok(())
-            }
+            Change::DeleteSourceFile { expect } => self.delete_source_file(space, expect),
             Change::BringBack { record, passages, since, now } => {
                 self.bring_back(space, record, passages, *since, *now)
             }
@@ -206,7 +205,7 @@ impl State {
         retired
     }
 
-    fn expect(&self, key: &Key, expect: Expect) -> Result<()> {
+    pub(crate) fn expect(&self, key: &Key, expect: Expect) -> Result<()> {
         let found = self.records.get(key);
         let holds = match expect {
             Expect::Absent => found.is_none(),
@@ -518,8 +517,10 @@ impl Store for NaiveStore {
     }
 
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
+        check_lease(now, until)?;
         let mut state = self.state();
-        let is_anothers = |(other, until): &(String, Timestamp)| other != holder && *until > now;
+        let lasts = |until: Timestamp| until > now && until <= lease_end_max(now);
+        let is_anothers = |(other, until): &(String, Timestamp)| other != holder && lasts(*until);
         if state.leases.get(name).is_some_and(is_anothers) {
             return Ok(false);
         }

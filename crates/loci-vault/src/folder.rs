@@ -115,7 +115,14 @@ impl NoteFolder for VaultFolder {
                     self.names.add(&folder, &name);
                     return Ok(Created::New(name, read::understand(text.as_bytes(), stamp, false)));
                 }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => self.names.forget(),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    self.names.forget();
+                    // Of the same instant as the listing, it may be the earlier attempt itself.
+                    let there = if may_be_there { vec![name] } else { Vec::new() };
+                    if let Some((path, read)) = made_before(&folder, there, id.as_str(), self.site.clock.now()) {
+                        return Ok(Created::Before(path, read));
+                    }
+                }
                 Err(error) => return Err(unwritable(&error)),
             }
         }

@@ -35,6 +35,8 @@ pub struct Background {
     stopping: Arc<AtomicBool>,
     bells: Vec<Arc<Bell>>,
     ended: mpsc::Receiver<()>,
+    /// What keeps `ended` open until the leases are given back early.
+    ending: Option<mpsc::Sender<()>>,
     /// Rings when a note may have changed; none if there is no thread for that.
     watch: Option<Arc<FolderWatch>>,
 }
@@ -43,11 +45,12 @@ impl Drop for Background {
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::SeqCst);
         drop(self.watch.take());
+        drop(self.ending.take());
         self.bells.iter().for_each(|bell| bell.ring());
-        // Nothing is ever sent: the channel closes when the last thread has ended.
-        let _ = self.ended.recv_timeout(ROUND_END_TIMEOUT);
         // A language model may think for long; other processes need not wait for leases to run out.
         self.engine.hand_back();
+        // Nothing is ever sent: the channel closes when the last thread has ended.
+        let _ = self.ended.recv_timeout(ROUND_END_TIMEOUT);
     }
 }
 
@@ -56,7 +59,8 @@ impl Background {
     pub fn start(parts: &Parts, settings: &Settings) -> Self {
         let (ending, ended) = mpsc::channel();
         let engine = Arc::clone(&parts.engine);
-        let mut background = Background { engine, stopping: Arc::default(), bells: Vec::new(), ended, watch: None };
+        let (stopping, bells) = (Arc::default(), Vec::new());
+        let mut background = Background { engine, stopping, bells, ended, ending: None, watch: None };
         let (interval, flush) = (settings.maintenance, settings.flush);
         let mut worker = |work, bell: &Arc<Bell>| {
             background.bells.push(Arc::clone(bell));
@@ -102,7 +106,23 @@ impl Background {
             });
             background.watch = watch;
         }
+        background.ending = Some(ending);
         background
+    }
+
+    /// Ends what is done under leases, in a thread of its own, when the process was asked to end: the last calls may
+    /// take most of the time that an end has, and other processes need not wait for the leases.
+    pub fn end_rounds(&mut self) {
+        let Some(ending) = self.ending.take() else { return };
+        let engine = Arc::clone(&self.engine);
+        let end = move || {
+            engine.end_rounds();
+            // In this order: who waits for the end of `ending` closes the store next.
+            drop(engine);
+            drop(ending);
+        };
+        // Without a thread, this is done when `self` is dropped.
+        let _ = thread::Builder::new().name("ending".to_owned()).spawn(end);
     }
 }
 
@@ -152,9 +172,10 @@ fn sweep_pause(round: Duration) -> Duration {
 
 /// Jobs may come in or come due in other processes, too.
 fn until_next_job(engine: &Engine, store: &SqliteStore, interval: Duration) -> Duration {
-    let next = store.next_job_at().ok().flatten().map_or(f64::INFINITY, |next| {
+    let now = engine.now();
+    let next = store.next_job_at(now).ok().flatten().map_or(f64::INFINITY, |next| {
         const DAY_SECONDS: f64 = 86_400.0;
-        DAY_SECONDS * next.days_since(engine.now())
+        DAY_SECONDS * next.days_since(now)
     });
     // At least a moment: a job that another process holds may be due by its lease alone.
     Duration::from_secs_f64(next.clamp(1.0, interval.as_secs_f64().max(1.0)))

@@ -101,20 +101,11 @@ pub enum OwnersToken {
 /// [`Exit::DataFolder`] if the file can be neither read nor written; what the store fails with.
 pub fn ensure(data: &Path, store: &dyn TokenStore) -> Result<OwnersToken, Failure> {
     let file = file_in(data);
-    match fs::read_to_string(&file) {
-        Ok(text) => {
-            let secret = text.trim();
-            match store.token_by_hash(&token_hash(secret))? {
-                Some(token) if token.is_valid(SystemClock.now()) => Ok(OwnersToken::InFile),
-                Some(_) => Ok(OwnersToken::Elsewhere),
-                None if is_secret(secret) => add(store, secret).map(|()| OwnersToken::InFile),
-                None => {
-                    let message = format!("the file {} holds no token; remove it and start again", file.display());
-                    Err(Failure::new(Exit::DataFolder, message))
-                }
-            }
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+    match look(&file, store)? {
+        Some(TokenInFile::Known(token)) if token.is_valid(SystemClock.now()) => Ok(OwnersToken::InFile),
+        Some(TokenInFile::Known(_)) => Ok(OwnersToken::Elsewhere),
+        Some(TokenInFile::NotYetKnown(secret)) => add(store, &secret).map(|()| OwnersToken::InFile),
+        None => {
             if !store.tokens()?.is_empty() {
                 return Ok(OwnersToken::Elsewhere);
             }
@@ -123,7 +114,35 @@ pub fn ensure(data: &Path, store: &dyn TokenStore) -> Result<OwnersToken, Failur
             add(store, &secret)?;
             Ok(OwnersToken::New(secret))
         }
-        Err(error) => Err(unusable(&file, "read", &error)),
+    }
+}
+
+/// What is in the file of the owner's token.
+pub enum TokenInFile {
+    /// A token of the store, which may be valid no more.
+    Known(Token),
+    /// The secret of one that the store does not have yet.
+    NotYetKnown(String),
+}
+
+/// Looks at the owner's token; nothing if its file is not there.
+///
+/// # Errors
+/// [`Exit::DataFolder`] if the file cannot be read or holds no token; what the store fails with.
+pub fn look(file: &Path, store: &dyn TokenStore) -> Result<Option<TokenInFile>, Failure> {
+    let text = match fs::read(file) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unusable(file, "read", &error)),
+    };
+    let secret = text.trim();
+    match store.token_by_hash(&token_hash(secret))? {
+        Some(token) => Ok(Some(TokenInFile::Known(token))),
+        None if is_secret(secret) => Ok(Some(TokenInFile::NotYetKnown(secret.to_owned()))),
+        None => {
+            let message = format!("the file {} holds no token; remove it and start again", file.display());
+            Err(Failure::new(Exit::DataFolder, message))
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Changing a note through its file.
 
 use loci_core::{
-    Caller, Error, ErrorCode, FileProblemKind, Filter, Forgotten, Memory, MemoryId, Note, NoteFile, Result, Space,
+    Batch, Caller, Change, Error, ErrorCode, FileProblemKind, Filter, Forgotten, Memory, MemoryId, Note, NoteFile,
+    Result, Space,
 };
 
 use super::{Embedded, Extent, Notes, Reading};
@@ -20,15 +21,61 @@ pub(crate) fn cannot_change(reason: &str) -> Error {
     Error::new(ErrorCode::Conflict, format!("the note was not changed: {reason}"))
 }
 
+/// What `in_file` makes of a memory that is a note, or `in_store` of one that is not. Each says none if it is the other:
+/// any memory may become a note, and cease to be one, while it is read.
+///
+/// # Errors
+/// Those of both; `conflict` if it becomes the one and the other all the time.
+pub(crate) fn in_file_or_store<T>(
+    mut in_file: impl FnMut() -> Result<Option<T>>,
+    mut in_store: impl FnMut() -> Result<Option<T>>,
+) -> Result<T> {
+    for _ in 0..ATTEMPTS_MAX {
+        if let Some(done) = in_file()? {
+            return Ok(done);
+        }
+        if let Some(done) = in_store()? {
+            return Ok(done);
+        }
+    }
+    Err(cannot_change("its file comes and goes all the time; try again"))
+}
+
 impl Engine {
-    /// Whether a memory that was read is a note: it came into the store together with its file, so that what is
-    /// read afterwards tells. Asked of an id alone, one that is indexed meanwhile would be taken for something else.
+    /// Whether a memory that was read is a note. Asked of an id alone, one that is indexed meanwhile would be taken for
+    /// something else.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub(crate) fn is_note(&self, memory: &Memory) -> Result<bool> {
         let Memory { space, id, .. } = memory;
         Ok(*space == Space::default() && self.store.note_file_of(space, id)?.is_some())
+    }
+
+    /// Changes a memory that the caller may write and that is no note. `change` gets the latest state and says what
+    /// to commit, if anything, and what came of it. None if the memory is a note.
+    ///
+    /// # Errors
+    /// Those of [`writable_among`](Engine::writable_among) and of `change`; `unavailable` if the store cannot be written.
+    pub(crate) fn change_in_store<T>(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        forgotten: Forgotten,
+        mut change: impl FnMut(Memory) -> Result<(Option<Change>, T)>,
+    ) -> Result<Option<T>> {
+        self.locks.change(id, || {
+            let memory = self.writable_among(caller, id, forgotten)?;
+            if self.is_note(&memory)? {
+                return Ok(None);
+            }
+            let (change, done) = change(memory)?;
+            if let Some(change) = change {
+                let changes = vec![Change::NotNote { id: id.clone() }, change];
+                self.store.commit(Batch { space: caller.space.clone(), changes })?;
+            }
+            Ok(Some(done))
+        })
     }
 
     /// Changes a note that the caller may write through its file: what a person changed there meanwhile stays,
@@ -54,9 +101,12 @@ impl Engine {
         let _lock = notes.folder.lock()?;
         for _ in 0..ATTEMPTS_MAX {
             let memory = self.writable_among(caller, id, forgotten)?;
-            let Some(row) = self.store.note_file_of(&caller.space, id)? else { break };
+            let Some(row) = self.store.note_file_of(&caller.space, id)? else { return Ok(None) };
             let path = row.path.clone();
-            if let Some(changed) = self.try_change(notes, memory, row, embedded, &mut change)? {
+            // Whoever was about to put a file there has ended, and the look finds out how far that came.
+            if !row.is_expected()
+                && let Some(changed) = self.try_change(notes, memory, row, embedded, &mut change)?
+            {
                 return Ok(Some(changed));
             }
             if self.look(notes, Extent::Everything, Some(&path))?.away.is_some() {

@@ -13,8 +13,8 @@ use super::{Notes, everything};
 use crate::ops::remember::named_collection;
 use crate::{Embedding, Engine, SearchMode, catch_panic, check};
 
-/// What a note is.
-pub(super) const KIND: &str = "note";
+/// The [kind](Memory::kind) of every note.
+pub const NOTE_KIND: &str = "note";
 /// What a note weighs: as much as any other memory whose writer names no weight.
 const WEIGHT: f64 = 1.0;
 /// Files or texts from which on several threads analyse them, and how many threads do at most.
@@ -130,7 +130,7 @@ pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Me
     let mut memory = Memory {
         content: text,
         title: Some(title),
-        kind: KIND.to_owned(),
+        kind: NOTE_KIND.to_owned(),
         tags: tags(content),
         tier: Tier::LongTerm,
         delivery: if note.always_load { Delivery::Bootstrap } else { Delivery::OnDemand },
@@ -143,7 +143,7 @@ pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Me
     };
     let name = |name: &Option<String>| name.clone().filter(|name| check::name("name", name).is_ok());
     memory.place.collection = named_collection(name(&note.collection));
-    memory.place.section = name(&note.section).unwrap_or_else(|| KIND.to_owned());
+    memory.place.section = name(&note.section).unwrap_or_else(|| NOTE_KIND.to_owned());
     memory
 }
 
@@ -181,7 +181,7 @@ fn title(note: &Note, path: &str) -> String {
         title.chars().take(limits::NAME_CHARACTERS_MAX).map(printable).collect()
     };
     let mut lines = candidates.into_iter().map(line);
-    lines.find(|title| !title.trim().is_empty()).unwrap_or_else(|| KIND.to_owned())
+    lines.find(|title| !title.trim().is_empty()).unwrap_or_else(|| NOTE_KIND.to_owned())
 }
 
 /// The tags of the frontmatter and those of the text, as many as a memory may have; others are left out.
@@ -215,7 +215,7 @@ impl Engine {
 
     /// A note that is known of by nothing yet.
     pub(crate) fn new_note(&self, notes: &Notes, id: MemoryId) -> Memory {
-        let new = Memory::new(Space::default(), id, "", KIND, self.now());
+        let new = Memory::new(Space::default(), id, "", NOTE_KIND, self.now());
         Memory { weight: WEIGHT, origin: notes.origin.to_owned(), ..new }
     }
 

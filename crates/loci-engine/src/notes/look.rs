@@ -319,7 +319,7 @@ impl Look<'_> {
                     let row = NoteFile { missing_since: Some(now), ..row };
                     self.readings.push(Reading { left, ..Reading::of(row) });
                 }
-                Some(since) if since.plus_seconds(MISSING_SECONDS) >= now => {}
+                Some(since) if !row.is_expected() && since.plus_seconds(MISSING_SECONDS) >= now => {}
                 _ => changes.push(Change::DeleteNoteFile { path: row.path }),
             }
             if self.readings.len() == INDEX_BATCH_MAX {

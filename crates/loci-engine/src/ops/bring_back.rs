@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use loci_core::{
-    Archived, Batch, CacheEntry, Caller, Change, EnrichmentStatus, Error, ErrorCode, Fact, FactQuery, Filter, Memory,
-    MemoryId, NoteFile, Principal, Reader, Record, Result, Space, Timestamp, Tunnel, limits,
+    Archived, Batch, CacheEntry, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Fact, FactQuery, Filter,
+    Memory, MemoryId, NoteFile, Principal, Reader, Record, Result, Space, Timestamp, Tunnel, limits,
 };
 
 use crate::notes::in_parallel;
@@ -107,12 +107,41 @@ impl Engine {
         outcome
     }
 
-    /// The path of the file that is this memory; none if it is no note, or its file is missing.
+    /// The memory with this id in the space of the notes, whosever it is, and the path of the file that it is; no path if
+    /// it is no note, or its file is missing.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn note_path(&self, memory: &MemoryId) -> Result<Option<String>> {
-        Ok(self.store.note_file_of(&Space::default(), memory)?.map(|file| file.path))
+    pub fn known_note(&self, id: &MemoryId) -> Result<(Option<Memory>, Option<String>)> {
+        let space = Space::default();
+        let memory = self.store.get(&space, id)?;
+        let file = self.store.note_file_of(&space, id)?.filter(|file| file.missing_since.is_none());
+        Ok((memory, file.map(|file| file.path)))
+    }
+
+    /// Notes of files that they are about to be put into the folder of notes, whose lock the caller holds: whatever
+    /// ends it between, those that are there by then are found to be these memories, and until then nobody changes one
+    /// without the lock. Says of each whether what it relies on holds; else nothing is noted of it. Durable when it
+    /// returns.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written: nothing or a part is noted then.
+    pub fn expect_notes(&self, files: &[(&NoteFile, Expect)]) -> Result<Vec<bool>> {
+        let commit = |files: &[(&NoteFile, Expect)]| {
+            let change = |(file, expect): &(&NoteFile, Expect)| Change::ExpectNoteFile {
+                file: Box::new((*file).clone()),
+                expect: *expect,
+            };
+            let changes = files.iter().map(change).collect();
+            match self.store.commit(Batch { space: Space::default(), changes }) {
+                Err(error) if error.code == ErrorCode::Conflict => Ok(false),
+                outcome => outcome.map(|()| true),
+            }
+        };
+        if files.is_empty() || commit(files)? {
+            return Ok(vec![true; files.len()]);
+        }
+        files.iter().map(|file| commit(std::slice::from_ref(file))).collect()
     }
 
     /// A record as it is to be stored: of a cached answer, with the vector by which its question is found.
@@ -255,7 +284,8 @@ impl Engine {
         })
     }
 
-    /// Whether a fact with this id is there that says the same, or one that says the same and is open as this one is.
+    /// Whether a fact that says the same is there, and has this id, or is open as this one is, or has this one's
+    /// beginning and end.
     fn is_known_fact(&self, space: &Space, fact: &Fact) -> Result<bool> {
         let triple = [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone());
         let query = FactQuery {
@@ -266,7 +296,10 @@ impl Engine {
             offset: 0,
             limit: usize::MAX,
         };
-        let is_same = |other: &Fact| other.id == fact.id || (other.valid_to.is_none() && fact.valid_to.is_none());
+        let holds_as_long = |other: &Fact| {
+            other.valid_to == fact.valid_to && (fact.valid_to.is_none() || other.valid_from == fact.valid_from)
+        };
+        let is_same = |other: &Fact| other.id == fact.id || holds_as_long(other);
         Ok(self.store.facts(&query)?.iter().any(is_same))
     }
 }

@@ -19,6 +19,7 @@ use crate::{Engine, SearchMode, catch_panic, enrichment};
 /// Seconds of a lease: more than the longest wait for an enricher. A process that ends keeps its jobs
 /// from the others for as long.
 const LEASE_SECONDS: i64 = 300;
+const _: () = assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX);
 /// Leases of one job. It is parked when its last one failed, or when no process lived through them.
 const ATTEMPTS_MAX: u32 = 5;
 /// Seconds until a failed job is tried again, doubled with every attempt.
@@ -79,13 +80,21 @@ impl Engine {
     /// too often.
     pub fn enrich(&self) -> Result<bool> {
         let now = self.now();
-        if self.store.next_job_at()?.is_none_or(|next| next > now) {
+        if self.rounds.is_ending.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
+        if self.store.next_job_at(now)?.is_none_or(|next| next > now) {
             return Ok(false);
         }
         let (until, lease) = (now.plus_seconds(LEASE_SECONDS), Uuid::now_v7().to_string());
         // One at a time: if the process ends in the middle, no other job has used up an attempt.
         let Some(job) = self.store.lease_jobs(now, until, &lease, 1)?.pop() else { return Ok(false) };
         *self.job() = Some(job.clone());
+        // An end that came meanwhile has looked for a job before this one was there.
+        if self.rounds.is_ending.load(Ordering::SeqCst) {
+            self.release(0);
+            return Ok(false);
+        }
         let settled = match catch_panic(|| self.enrich_one(&job)) {
             Err(error) if error.code != ErrorCode::Unavailable => self.fail(&job, &error.message),
             settled => settled,
@@ -105,7 +114,9 @@ impl Engine {
     pub fn retry_failed(&self) -> Result<usize> {
         let mut retried = 0;
         for job in self.store.failed_jobs(usize::MAX)? {
-            let Some(mut memory) = self.store.get(&job.space, &job.memory)? else { continue };
+            // Another process may have had it tried again since, and done.
+            let has_failed = |memory: &Memory| memory.enrichment == Some(EnrichmentStatus::Failed);
+            let Some(mut memory) = self.store.get(&job.space, &job.memory)?.filter(has_failed) else { continue };
             memory.enrichment = Some(EnrichmentStatus::Pending);
             let enqueue = Change::Enqueue { memory: job.memory, due_at: self.now() };
             match self.store.commit(Batch { space: job.space, changes: vec![changed(memory, None), enqueue] }) {
@@ -117,12 +128,22 @@ impl Engine {
         Ok(retried)
     }
 
-    /// Puts the job under way, if there is one, back into the queue as if nobody had tried it, and
-    /// gives back the leases on sweeping, embedding and the use of its model: for the end of a process, which
-    /// cannot wait. What still works on the job can no longer settle it.
-    pub fn hand_back(&self) {
+    /// Ends the work under leases for good: for a process that was asked to end and still answers what it was asked
+    /// before. Puts the job under way, if there is one, back into the queue as if nobody had tried it; what still
+    /// works on it can no longer settle it. Gives back the leases on sweeping and embedding, and takes none any more:
+    /// a round under way stores what it had begun to read, and ends. Searches may go on, and so the claim on
+    /// the models in use stays.
+    pub fn end_rounds(&self) {
+        self.rounds.is_ending.store(true, Ordering::SeqCst);
         self.release(0);
-        self.give_back_all();
+        self.give_back_work();
+    }
+
+    /// As [`Engine::end_rounds`], and gives back the claim on the models in use: for the end of a process, which cannot
+    /// wait, when nobody waits for its answers any more.
+    pub fn hand_back(&self) {
+        self.end_rounds();
+        self.give_up_models();
     }
 
     fn release(&self, seconds: i64) {

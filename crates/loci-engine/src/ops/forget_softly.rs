@@ -1,9 +1,9 @@
 //! Forgetting a memory so that it stays and can be brought back.
 
-use loci_core::{Batch, Caller, Change, Expect, Forgotten, Memory, MemoryId, Result};
+use loci_core::{Caller, Change, Expect, Forgotten, Memory, MemoryId, Result};
 
 use crate::Engine;
-use crate::notes::Embedded;
+use crate::notes::{Embedded, in_file_or_store};
 
 impl Engine {
     /// Marks a memory as forgotten, whatever tool set it came in through: of a note, in its file. One that is
@@ -15,27 +15,26 @@ impl Engine {
     /// or the folder of notes cannot be written.
     pub fn forget_softly(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
         let none = Embedded::default();
-        let note = self.change_note(caller, id, Forgotten::Show, &none, |_, note| {
-            if note.is_deleted {
-                return Ok(false);
-            }
-            note.is_deleted = true;
-            note.deleted_at = Some(self.note_time());
-            Ok(true)
-        })?;
-        if let Some(note) = note {
-            return Ok(note);
-        }
-        self.locks.change(id, || {
-            let memory = self.writable_among(caller, id, Forgotten::Show)?;
-            if memory.forgotten_at.is_some() {
-                return Ok(memory);
-            }
-            let expect = Expect::Revision(memory.revision);
-            let forgotten = Memory { forgotten_at: Some(self.now()), revision: memory.revision + 1, ..memory };
-            let change = Change::Put { memory: Box::new(forgotten.clone()), passages: None, expect };
-            self.store.commit(Batch { space: caller.space.clone(), changes: vec![change] })?;
-            Ok(forgotten)
-        })
+        let in_file = || {
+            self.change_note(caller, id, Forgotten::Show, &none, |_, note| {
+                if note.is_deleted {
+                    return Ok(false);
+                }
+                note.is_deleted = true;
+                note.deleted_at = Some(self.note_time());
+                Ok(true)
+            })
+        };
+        let in_store = || {
+            self.change_in_store(caller, id, Forgotten::Show, |memory| {
+                if memory.forgotten_at.is_some() {
+                    return Ok((None, memory));
+                }
+                let expect = Expect::Revision(memory.revision);
+                let forgotten = Memory { forgotten_at: Some(self.now()), revision: memory.revision + 1, ..memory };
+                Ok((Some(Change::Put { memory: Box::new(forgotten.clone()), passages: None, expect }), forgotten))
+            })
+        };
+        in_file_or_store(in_file, in_store)
     }
 }

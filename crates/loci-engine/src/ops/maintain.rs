@@ -90,6 +90,10 @@ impl Engine {
             let pending = self.store.without_vector(model, refused + EMBED_ROUND_MAX)?;
             self.embed_for_former();
             let embedded = self.embed_some(&*self.embedder, rounds, &pending, refused);
+            // Without the lease, which an end gives back in the middle, others may have read them anew.
+            if !rounds.embedding.is_held() {
+                return embedded;
+            }
             match self.retire_outdated(model, true)? {
                 0 => embedded,
                 retired => Ok(retired),

@@ -79,19 +79,15 @@ impl Engine {
         let created_at = self.now();
         let fact = Fact { space, id, subject, predicate, object, valid_from, valid_to, source, created_at };
         let triple = [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone());
-        let end = valid_to.map_or(NEVER, |to| to.last);
-        let at_end = Period { first: end, last: end };
         self.locks.change(&(&caller.space, &triple), || {
-            let known = self.same_facts(caller, &triple, at_end)?;
-            let is_same =
-                |known: &Fact| known.valid_to == valid_to && (valid_to.is_none() || known.valid_from == valid_from);
-            if let Some(before) = known.into_iter().find(is_same) {
+            if let Some(before) = self.same_fact(caller, &triple, &fact)? {
                 return Ok(Related::Before(before));
             }
             let changes = vec![Change::PutFact(Box::new(fact.clone()))];
+            // A conflict if another process has noted it meanwhile, which the next attempt finds.
             self.store.commit(Batch { space: caller.space.clone(), changes })?;
             // Its names are spelled as they were at first.
-            let stored = self.same_facts(caller, &triple, at_end)?.into_iter().find(|stored| stored.id == fact.id);
+            let stored = self.same_fact(caller, &triple, &fact)?.filter(|stored| stored.id == fact.id);
             Ok(Related::New(stored.unwrap_or_else(|| fact.clone())))
         })
     }
@@ -112,12 +108,12 @@ impl Engine {
         let after = Timestamp::from_microseconds(ended.last.max(now).microseconds().saturating_add(1));
         self.locks.change(&(&caller.space, &triple), || {
             // Those that begin first come first.
-            let open = self.same_facts(caller, &triple, Period { first: after, last: NEVER })?;
+            let open = self.same_facts(caller, &triple, Period { first: after, last: NEVER }, 0)?;
             let has_begun = |fact: &Fact| fact.valid_from.is_none_or(|from| from.first <= ended.last);
             let (begun, to_come): (Vec<Fact>, Vec<Fact>) = open.into_iter().partition(has_begun);
             if begun.is_empty() {
                 let ever = Period { first: Timestamp::MIN, last: NEVER };
-                let was_ended = to_come.is_empty() && !self.same_facts(caller, &triple, ever)?.is_empty();
+                let was_ended = to_come.is_empty() && !self.same_facts(caller, &triple, ever, 0)?.is_empty();
                 return Err(nothing_to_end(!to_come.is_empty(), was_ended));
             }
             let end = |fact: &Fact| Change::EndFact { id: fact.id.clone(), before: fact.valid_to, valid_to: ended };
@@ -177,11 +173,28 @@ impl Engine {
         Ok(Facts { facts, is_cut })
     }
 
-    /// The facts that say this and hold then, the first of them.
-    fn same_facts(&self, caller: &Caller, triple: &[String; 3], as_of: Period) -> Result<Vec<Fact>> {
+    /// The fact that says this and is open as the given one is, or has its beginning and end.
+    fn same_fact(&self, caller: &Caller, triple: &[String; 3], fact: &Fact) -> Result<Option<Fact>> {
+        let Fact { valid_from, valid_to, .. } = fact;
+        let end = valid_to.map_or(NEVER, |to| to.last);
+        let is_same =
+            |known: &Fact| known.valid_to == *valid_to && (valid_to.is_none() || known.valid_from == *valid_from);
+        let mut offset = 0;
+        loop {
+            let known = self.same_facts(caller, triple, Period { first: end, last: end }, offset)?;
+            let is_last = known.len() < FACTS_MAX;
+            let same = known.into_iter().find(is_same);
+            if same.is_some() || is_last {
+                return Ok(same);
+            }
+            offset += FACTS_MAX;
+        }
+    }
+
+    /// The facts that say this and hold then but the first `offset`, at most [`FACTS_MAX`].
+    fn same_facts(&self, caller: &Caller, triple: &[String; 3], as_of: Period, offset: usize) -> Result<Vec<Fact>> {
         let (space, triple) = (caller.space.clone(), Some(triple.clone()));
-        let query = FactQuery { space, entity: None, triple, as_of: Some(as_of), offset: 0, limit: FACTS_MAX };
-        self.store.facts(&query)
+        self.store.facts(&FactQuery { space, entity: None, triple, as_of: Some(as_of), offset, limit: FACTS_MAX })
     }
 }
 

@@ -29,7 +29,8 @@ impl Engine {
                 Some(old) => (in_place_of(&old, new.clone()), Expect::Revision(old.revision)),
             };
             let put = Change::Put { memory: Box::new(memory.clone()), passages: Some(passages.clone()), expect };
-            let changes = not_wiped(&memory, since).into_iter().chain([put]).collect();
+            let not_note = (expect != Expect::Absent).then(|| Change::NotNote { id: id.clone() });
+            let changes = not_wiped(&memory, since).into_iter().chain(not_note).chain([put]).collect();
             match self.store.commit(Batch { space: caller.space.clone(), changes }) {
                 // Nobody has stored it meanwhile: it will not help to try again.
                 Err(error) if error.code == ErrorCode::Conflict && expect == Expect::Absent => {

@@ -28,6 +28,15 @@ pub struct Sync {
     pub apply: bool,
 }
 
+/// A file that is ignored or gone.
+struct Stale<'a> {
+    /// The folder of its project.
+    root: &'a str,
+    /// Which one that was when the file was looked at.
+    folder: String,
+    key: &'a Key,
+}
+
 /// What was found. The five classes add up to `scanned`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Synced {
@@ -61,9 +70,9 @@ impl Engine {
     ///
     /// # Errors
     /// `invalid_argument` if `root` is no absolute path; `unavailable` if `root` is not there, or anything is to be
-    /// removed and the folder of a project is not there (a drive that is not mounted would otherwise empty a
-    /// collection), if its rules cannot be read, if nothing here looks after files, or if the store cannot be written:
-    /// what was removed until then stays so.
+    /// removed and the folder of a project is not there or goes away meanwhile (a drive that is not mounted would
+    /// otherwise empty a collection), if its rules cannot be read, if nothing here looks after files, or if the store
+    /// cannot be written: what was removed until then stays so.
     pub fn sync(&self, caller: &Caller, request: &Sync) -> Result<Synced> {
         let tree = self.source_tree.as_deref();
         let tree = tree.ok_or_else(|| Error::unavailable("nothing here looks after files on this machine"))?;
@@ -76,30 +85,30 @@ impl Engine {
         let filter = Filter { collections: request.collections.clone(), ..self.places_filter(caller) };
         let mut synced = Synced::default();
         let mut files = self.sourced(&filter, root, &mut synced)?;
-        let mut roots = self.roots(&filter, tree, root, &mut files, &mut synced)?;
-        let missing = |root: &&str| !tree.is_there(root);
-        if let Some(root) = root.filter(missing) {
-            return Err(is_away(root));
-        }
-        for (root, keys) in roots.extract_if(.., |root, _| missing(&root.as_str())) {
-            if request.apply {
-                return Err(is_away(&root));
-            }
-            synced.kept += keys.iter().filter_map(|key| files.get(key)).map(|ids| ids.len() as u64).sum::<u64>();
-            synced.away.push(root);
+        let roots = self.roots(&filter, tree, root, &mut files, &mut synced)?;
+        if let Some(root) = root.filter(|root| tree.identity(root).is_none()) {
+            return Err(is_away(root, 0));
         }
         let mut stale = Vec::new();
         for (root, keys) in &roots {
-            let paths: Vec<&str> = keys.iter().map(|(_, path)| path.as_str()).collect();
-            for (key, state) in keys.iter().zip(tree.states(root, &paths)?) {
-                let memories = files.get(key).map_or(0, |ids| ids.len() as u64);
+            let memories = |key| files.get(key).map_or(0, |ids| ids.len() as u64);
+            let Some((folder, states)) = look(tree, root, keys)? else {
+                if request.apply || request.root.is_some() {
+                    return Err(is_away(root, 0));
+                }
+                synced.kept += keys.iter().map(memories).sum::<u64>();
+                synced.away.push(root.clone());
+                continue;
+            };
+            for (key, state) in keys.iter().zip(states) {
+                let memories = memories(key);
                 match state {
                     SourceState::Kept => synced.kept += memories,
                     SourceState::Ignored => synced.ignored += memories,
                     SourceState::Missing => synced.missing += memories,
                 }
                 if state != SourceState::Kept {
-                    stale.push(key);
+                    stale.push(Stale { root, folder: folder.clone(), key });
                     if memories > 0 {
                         *synced.stale.entry(key.1.clone()).or_default() += memories;
                     }
@@ -107,9 +116,10 @@ impl Engine {
             }
         }
         if request.apply && caller.principal.scopes.allow(Scope::Write) {
-            for key in stale {
-                let ids = files.get(key).map_or(&[][..], Vec::as_slice);
-                let (memories, passages) = self.remove_source(caller, &filter, key, ids)?;
+            for stale in stale {
+                let ids = files.get(stale.key).map_or(&[][..], Vec::as_slice);
+                let removed = self.remove_source(caller, &filter, tree, &stale, ids)?;
+                let (memories, passages) = removed.ok_or_else(|| is_away(stale.root, synced.removed_memories))?;
                 synced.removed_memories += memories;
                 synced.removed_passages += passages;
             }
@@ -165,7 +175,7 @@ impl Engine {
                     synced.kept += files.remove(&key).map_or(0, |ids| ids.len() as u64);
                     continue;
                 }
-                if is_meant && is_plain(&key.1) && tree.is_there(root.unwrap_or(&file.root)) {
+                if is_meant && is_plain(&key.1) && tree.identity(root.unwrap_or(&file.root)).is_some() {
                     files.entry(key.clone()).or_default();
                 }
                 known.insert(key, file.root);
@@ -180,33 +190,62 @@ impl Engine {
         Ok(roots)
     }
 
-    /// Removes the memories of a file that the caller may write, and what is known of it: how many, and how many
-    /// passages.
-    fn remove_source(&self, caller: &Caller, filter: &Filter, key: &Key, ids: &[MemoryId]) -> Result<(u64, u64)> {
-        let (collection, path) = key;
-        self.locks.change(key, || {
+    /// Removes the memories of a file that the caller may write, and what is known of it, unless it is there again: how
+    /// many, and how many passages. None if the folder of its project is away by now, or another one.
+    fn remove_source(
+        &self,
+        caller: &Caller,
+        filter: &Filter,
+        tree: &dyn SourceTree,
+        stale: &Stale<'_>,
+        ids: &[MemoryId],
+    ) -> Result<Option<(u64, u64)>> {
+        let (collection, path) = stale.key;
+        self.locks.change(stale.key, || {
+            // What is known of the file is read before the file is looked at, so that whoever reads it after that is
+            // in the way of the commit.
+            let row = self.store.source_file(&caller.space, collection.as_deref(), path)?;
+            let looked = look(tree, stale.root, std::slice::from_ref(stale.key))?;
+            let Some((_, states)) = looked.filter(|(folder, _)| *folder == stale.folder) else { return Ok(None) };
+            if states == [SourceState::Kept] {
+                return Ok(Some((0, 0)));
+            }
             let mut memories = self.store.get_all(filter, ids)?;
             memories.retain(|memory| {
                 let is_of_file = memory.place.collection == *collection && source(memory) == Some(path);
                 is_of_file && caller.may_write(memory)
             });
-            if memories.is_empty() && !ids.is_empty() {
-                return Ok((0, 0));
+            if memories.is_empty() && (row.is_none() || !ids.is_empty()) {
+                return Ok(Some((0, 0)));
             }
             let delete = |memory: &Memory| Change::Delete { id: memory.id.clone(), revision: memory.revision };
-            let forget = Change::DeleteSourceFile { collection: collection.clone(), path: path.clone() };
-            let changes = memories.iter().map(delete).chain([forget]).collect();
+            let forget = row.map(|row| Change::DeleteSourceFile { expect: Box::new(row) });
+            let changes = memories.iter().map(delete).chain(forget).collect();
             self.store.commit(Batch { space: caller.space.clone(), changes })?;
             let passages: usize = memories.iter().map(|memory| passages(&memory.content).len()).sum();
-            Ok((memories.len() as u64, passages as u64))
+            Ok(Some((memories.len() as u64, passages as u64)))
         })
     }
 }
 
-fn is_away(root: &str) -> Error {
+/// Looks at files of a project: which folder that is, and their states. None if it is not there before or after, or
+/// another one after than before: its drive went away meanwhile, and with it what seems to be missing.
+fn look(tree: &dyn SourceTree, root: &str, keys: &[Key]) -> Result<Option<(String, Vec<SourceState>)>> {
+    let Some(folder) = tree.identity(root) else { return Ok(None) };
+    let paths: Vec<&str> = keys.iter().map(|(_, path)| path.as_str()).collect();
+    let states = tree.states(root, &paths)?;
+    let is_same = tree.identity(root).as_ref() == Some(&folder);
+    Ok(is_same.then_some((folder, states)))
+}
+
+fn is_away(root: &str, removed: u64) -> Error {
+    let removed = match removed {
+        0 => "nothing was removed".to_owned(),
+        removed => format!("{removed} memories were removed before that, and no more"),
+    };
     Error::unavailable(format!(
-        "the folder {root} is not there, or has nothing in it, as if its drive were not mounted; nothing was removed: \
-         bring it back, or name the folder above it as the project if its files are really gone"
+        "the folder {root} is not there, or has nothing in it, as if its drive were not mounted; {removed}: bring it \
+         back, or name the folder above it as the project if its files are really gone"
     ))
 }
 

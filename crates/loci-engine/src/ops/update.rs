@@ -2,7 +2,7 @@
 
 use loci_core::{Batch, Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Result, Visibility};
 
-use crate::notes::{Embedded, cannot_change, note_body};
+use crate::notes::{Embedded, cannot_change, in_file_or_store, note_body};
 use crate::ops::remember::GLOBAL;
 use crate::{Embedding, Engine, Refile, check};
 
@@ -41,11 +41,20 @@ impl Engine {
         if let Some(content) = &change.content {
             check::cited_content("content", content, &before.citations)?;
         }
-        if self.is_note(before)?
-            && let Some(revised) = self.revise_note(caller, before, change, shared)?
-        {
-            return Ok(revised);
-        }
+        let in_file = || {
+            if self.is_note(before)? { self.revise_note(caller, before, change, shared) } else { Ok(None) }
+        };
+        in_file_or_store(in_file, || self.revise_memory(caller, before, change, shared))
+    }
+
+    /// Makes the changes to a memory in the store; none if it is a note by now.
+    fn revise_memory(
+        &self,
+        caller: &Caller,
+        before: &Memory,
+        change: &Refile,
+        shared: Option<bool>,
+    ) -> Result<Option<(Memory, Embedding)>> {
         let metadata = before.metadata();
         let now = self.now();
         let text = change.content.as_deref().map(|content| {
@@ -53,25 +62,29 @@ impl Engine {
             let (embedding, _) = self.embed_at_once(before.title.as_deref(), content, &mut passages);
             (content, passages, embedding)
         });
-        let memory = self.change(caller, &before.id, |memory| {
-            share(memory, shared)?;
+        let revised = self.change_in_store(caller, &before.id, Forgotten::Hide, |mut memory| {
+            share(&mut memory, shared)?;
             memory.place = change.place_after(&memory.place);
-            let Some((content, passages, _)) = &text else { return Ok(None) };
-            (*content).clone_into(&mut memory.content);
-            // It was of the text before.
-            memory.summary = None;
-            // A faster one may have come later.
-            memory.updated_at = memory.updated_at.max(now);
-            // Somebody may have put another one with other tags in its place.
-            if memory.metadata() == metadata {
-                return Ok(Some(passages.clone()));
-            }
-            let anew = Engine::passages(content, &memory.metadata(), now).into_iter().zip(passages);
-            Ok(Some(anew.map(|(anew, passage)| Passage { vector: passage.vector.clone(), ..anew }).collect()))
+            let passages = text.as_ref().map(|(content, passages, _)| {
+                (*content).clone_into(&mut memory.content);
+                // It was of the text before.
+                memory.summary = None;
+                // A faster one may have come later.
+                memory.updated_at = memory.updated_at.max(now);
+                // Somebody may have put another one with other tags in its place.
+                if memory.metadata() == metadata {
+                    return passages.clone();
+                }
+                let anew = Engine::passages(content, &memory.metadata(), now).into_iter().zip(passages);
+                anew.map(|(anew, passage)| Passage { vector: passage.vector.clone(), ..anew }).collect()
+            });
+            let (change, memory) = put_next(memory, passages);
+            Ok((Some(change), memory))
         })?;
+        let Some(memory) = revised else { return Ok(None) };
         let embedding = text.map_or(Embedding::Done, |(_, _, embedding)| embedding);
         self.embed_soon(&embedding);
-        Ok((memory, embedding))
+        Ok(Some((memory, embedding)))
     }
 
     /// Makes the changes in the file of a note; none if it is no note any more.
@@ -114,27 +127,22 @@ impl Engine {
     /// `invalid_argument` for making private what is common; `not_found` if there is no such memory that the
     /// caller may read, `forbidden` if it may only read it; `unavailable` if the store cannot be written.
     pub fn set_shared(&self, caller: &Caller, id: &MemoryId, shared: bool) -> Result<Memory> {
-        self.change(caller, id, |memory| share(memory, Some(shared)).map(|()| None))
-    }
-
-    /// Changes the latest state of a memory that the caller may write. `apply` returns its passages, if they
-    /// change with it.
-    fn change(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-        mut apply: impl FnMut(&mut Memory) -> Result<Option<Vec<Passage>>>,
-    ) -> Result<Memory> {
+        // The file of a note says nothing of that.
         self.locks.change(id, || {
             let mut memory = self.writable(caller, id)?;
-            let expect = Expect::Revision(memory.revision);
-            let passages = apply(&mut memory)?;
-            memory.revision += 1;
-            let change = Change::Put { memory: Box::new(memory.clone()), passages, expect };
+            share(&mut memory, Some(shared))?;
+            let (change, memory) = put_next(memory, None);
             self.store.commit(Batch { space: caller.space.clone(), changes: vec![change] })?;
             Ok(memory)
         })
     }
+}
+
+/// Puts a memory in the place of its last revision, with its passages, if they change with it.
+fn put_next(memory: Memory, passages: Option<Vec<Passage>>) -> (Change, Memory) {
+    let expect = Expect::Revision(memory.revision);
+    let memory = Memory { revision: memory.revision + 1, ..memory };
+    (Change::Put { memory: Box::new(memory.clone()), passages, expect }, memory)
 }
 
 /// What is common is shared already, and stays common: others write it, too, and no word brings that back.

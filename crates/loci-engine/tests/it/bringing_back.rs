@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicUsize;
 
 use loci_core::{
     Access, Archived, Batch, CacheEntry, CacheStore, Change, ContentHash, Decision, EnrichmentStatus, Expect, Fact,
-    FileStamp, JobStore, KeyedAnswer, Name, NoteFile, NoteStore, Record, SourceFile, Store, Thread, Tunnel, TunnelEnd,
+    FileStamp, JobStore, KeyedAnswer, Name, NoteFile, NoteStore, Period, Record, SourceFile, Store, Thread, Tunnel,
+    TunnelEnd,
 };
 use loci_engine::BroughtBack;
 
@@ -405,6 +406,46 @@ fn what_is_written_meanwhile_stays_as_it_is() {
     engine.bring_back(&Caller::local(), &everything_there_is(), &mut brought).unwrap();
     assert_eq!(counted(&brought), (0, 14, vec![]), "{brought:?}");
     assert_eq!(archive(&*store), newer());
+}
+
+/// Stores of former versions may hold a fact that is over twice, and what ends one may make two alike.
+#[test]
+fn a_fact_that_is_there_twice_comes_in_once() {
+    let day =
+        |number: i64| Period { first: NOW.plus_seconds(number * 86_400), last: NOW.plus_seconds(number * 86_400 + 9) };
+    let over = |id: &str| Fact { valid_from: Some(day(1)), valid_to: Some(day(2)), ..fact_of(id, "bees") };
+    let Bench { engine: former, store, .. } = bench();
+    let put = |fact: Fact| Change::PutFact(Box::new(fact));
+    let ends = Change::EndFact { id: "open".to_owned(), before: None, valid_to: day(2) };
+    let open = Fact { valid_to: None, ..over("open") };
+    let others = (0..20).map(|number| put(fact_of(&format!("other {number}"), &number.to_string())));
+    let changes = [put(over("first"))].into_iter().chain(others).chain([put(open), ends]).collect();
+    store.commit(Batch { space: Space::default(), changes }).unwrap();
+    let all = archive(&*store);
+    assert_eq!(all.len(), 22);
+    let said = |store: &NaiveStore| {
+        let facts = archive(store).into_iter().filter_map(|archived| match archived.record {
+            Record::Fact(fact) => Some((fact.object.key.clone(), fact.valid_from, fact.valid_to)),
+            _ => None,
+        });
+        facts.collect::<Vec<_>>()
+    };
+    let mut expected = said(&store);
+    expected.dedup();
+    // In one batch, in which neither is there yet, and one by one.
+    for at_once in [all.len(), 1] {
+        let Bench { engine, store, .. } = bench();
+        let mut brought = BroughtBack::default();
+        for part in all.chunks(at_once) {
+            engine.bring_back(&Caller::local(), part, &mut brought).unwrap();
+        }
+        assert_eq!(counted(&brought), (21, 1, vec![]), "{brought:?}");
+        assert_eq!(said(&store).len(), 21);
+        assert!(expected.iter().all(|fact| said(&store).contains(fact)));
+    }
+    let mut brought = BroughtBack::default();
+    former.bring_back(&Caller::local(), &all, &mut brought).unwrap();
+    assert_eq!(counted(&brought), (0, 22, vec![]));
 }
 
 /// Counts how often it is asked, and never answers.

@@ -478,7 +478,7 @@ fn poison_is_parked_and_holds_up_no_other() {
     let engine = shop.engine();
     let ids = shop.say(&["This is poison for the model, whoever asks it", TEA]);
     let mut waits = Vec::new();
-    while let Some(due_at) = shop.store.inner.next_job_at().unwrap() {
+    while let Some(due_at) = shop.store.inner.next_job_at(shop.clock.now()).unwrap() {
         waits.push((due_at.days_since(shop.clock.now()) * 86_400.0).round());
         shop.clock.set(due_at.max(shop.clock.now()));
         engine.enrich().unwrap();
@@ -513,6 +513,30 @@ fn a_job_that_no_process_survives_is_parked() {
     assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Completed));
 }
 
+/// Another process has it tried again, and done, after this one saw that it had failed.
+#[test]
+fn what_is_retried_meanwhile_is_judged_once() {
+    let shop = Shop::new();
+    let id = shop.say(&[TEA]).pop().unwrap();
+    for _ in 0..5 {
+        let now = shop.clock.advance(LONG_SECONDS);
+        assert_eq!(shop.store.inner.lease_jobs(now, now.plus_seconds(60), "ends", 8).unwrap().len(), 1);
+    }
+    shop.clock.advance(LONG_SECONDS);
+    assert_eq!(shop.engine().enrich(), Ok(true));
+    assert_eq!(shop.jobs(), JobCounts { waiting: 0, failed: 1 });
+    let other = Engine::new(shop.store.inner.clone(), shop.embedder.clone(), shop.clock.clone(), SearchMode::Hybrid);
+    let is_first = AtomicBool::new(true);
+    shop.store.before(move |method| {
+        if method == "get_all" && is_first.swap(false, Ordering::SeqCst) {
+            assert_eq!((other.retry_failed(), other.enrich()), (Ok(1), Ok(true)));
+        }
+        Ok(())
+    });
+    assert_eq!(shop.engine().retry_failed(), Ok(0));
+    assert_eq!((shop.jobs(), shop.get(&id).enrichment), (done(), Some(EnrichmentStatus::Completed)));
+}
+
 /// Panics over one text.
 struct Panics;
 
@@ -531,7 +555,8 @@ fn a_job_that_panics_fails_and_holds_up_no_other() {
     assert_eq!(enrich_all(&engine), 2);
     assert_eq!(shop.get(&ids[1]).enrichment, Some(EnrichmentStatus::Completed));
     // Not under a lease, but waiting for its next attempt.
-    assert_eq!(shop.store.inner.next_job_at().unwrap(), Some(shop.clock.now().plus_seconds(10)));
+    let now = shop.clock.now();
+    assert_eq!(shop.store.inner.next_job_at(now).unwrap(), Some(now.plus_seconds(10)));
     for _ in 1..5 {
         shop.clock.advance(LONG_SECONDS);
         assert_eq!(engine.enrich(), Ok(true));
@@ -629,12 +654,14 @@ fn an_end_hands_the_job_back() {
     thread::scope(|scope| {
         let late = scope.spawn(|| ending.enrich());
         entering.recv().unwrap();
-        ending.hand_back();
+        ending.end_rounds();
         assert_eq!(enrich_all(&shop.engine()), 1, "another process takes it at once");
         drop(release);
         assert_eq!(late.join().unwrap(), Ok(false));
     });
     assert_eq!((shop.get(&id).summary.as_deref(), shop.jobs()), (Some(TEA), done()));
+    shop.say(&[TEA]);
+    assert_eq!((ending.enrich(), enrich_all(&shop.engine())), (Ok(false), 1), "an end takes no further job");
 }
 
 #[test]

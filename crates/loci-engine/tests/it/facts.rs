@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use loci_core::{Clock, Direction, Fact, Period};
+use loci_core::{Batch, Change, Clock, Direction, Fact, Period, Store};
 use loci_engine::{Facts, Relate, Related};
 use loci_testkit::Random;
 
@@ -232,7 +232,7 @@ fn more_facts_than_a_reply_holds_are_cut() {
 fn a_race_adds_one_fact_and_ends_it_once() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let clock = Arc::new(FixedClock::new(at(DAY)));
-    let of = |store: Arc<dyn loci_core::Store>| {
+    let of = |store: Arc<dyn Store>| {
         Arc::new(Engine::new(store, Arc::new(HashingEmbedder::default()), clock.clone(), SearchMode::Words))
     };
     let (engine, other) = (of(store.clone()), of(store.inner.clone()));
@@ -250,9 +250,34 @@ fn a_race_adds_one_fact_and_ends_it_once() {
         panic!("it was added twice");
     };
     assert_eq!(fact.subject.spelling, "max");
+    let closed = || relate(["Max", "lived in", "Rome"], Some(day(1)), Some(day(2)));
+    race(|other| {
+        added(other, relate(["max", "lived in", "rome"], Some(day(1)), Some(day(2))));
+    });
+    let Related::Before(fact) = engine.relate(&Caller::local(), closed()).unwrap() else {
+        panic!("what is over was added twice");
+    };
+    assert_eq!(fact.object.spelling, "rome");
+    assert_eq!(engine.timeline(&Caller::local(), None, 0).unwrap().facts.len(), 2);
     race(|other| drop(other.end_facts(&Caller::local(), MAX_LOVES, None).unwrap()));
     assert_eq!(engine.end_facts(&Caller::local(), MAX_LOVES, None).unwrap_err().code, ErrorCode::NotFound);
-    assert_eq!(engine.timeline(&Caller::local(), None, 0).unwrap().facts.len(), 1);
+    assert_eq!(engine.timeline(&Caller::local(), None, 0).unwrap().facts.len(), 2);
+}
+
+#[test]
+fn the_same_fact_is_found_among_more_than_a_reply_has() {
+    let Bench { engine, store, .. } = bench();
+    let first = added(&engine, relate(MAX_LOVES, Some(day(0)), Some(day(9))));
+    // All of them hold when the same one ends.
+    let others = (0..=limits::FACTS_MAX as i64).map(|number| Fact {
+        id: number.to_string(),
+        valid_from: Some(moment(-number - 1)),
+        ..first.clone()
+    });
+    let changes = others.map(|fact| Change::PutFact(Box::new(fact))).collect();
+    store.commit(Batch { space: Space::default(), changes }).unwrap();
+    let again = engine.relate(&Caller::local(), relate(MAX_LOVES, Some(day(0)), Some(day(9)))).unwrap();
+    assert_eq!(again, Related::Before(first));
 }
 
 #[test]

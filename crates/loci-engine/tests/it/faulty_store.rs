@@ -114,7 +114,7 @@ impl ArchiveStore for FaultyStore {
 impl JobStore for FaultyStore {
     behind_the_hook! {
         lease_jobs(now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Vec<Job>;
-        next_job_at() -> Option<Timestamp>;
+        next_job_at(now: Timestamp) -> Option<Timestamp>;
         job_counts() -> JobCounts;
         failed_jobs(limit: usize) -> Vec<FailedJob>;
     }

@@ -168,6 +168,37 @@ fn the_lease_of_an_engine_that_ended_runs_out() {
     assert_eq!(engine.sweep(), Ok(1));
 }
 
+/// It ended while the clock ran ahead, so that its lease seems to last for hours.
+#[test]
+fn the_lease_of_an_engine_that_ended_is_free_when_the_clock_is_put_right() {
+    let (one, other, _, clock) = two();
+    for number in 0..200 {
+        one.remember(&Caller::local(), expiring(number)).unwrap();
+    }
+    let right = clock.advance(1);
+    clock.advance(8 * 3_600);
+    assert_eq!((one.sweep(), other.sweep()), (Ok(64), Ok(0)));
+    clock.set(right);
+    assert_eq!(other.sweep(), Ok(64));
+    // It lives after all, and does not go by what it remembers.
+    assert_eq!((one.sweep(), other.sweep()), (Ok(0), Ok(64)));
+    assert_eq!(rounds(|| other.sweep()), [8]);
+}
+
+/// As it does all the time, by little.
+#[test]
+fn a_clock_put_back_by_minutes_frees_no_lease() {
+    let (one, other, _, clock) = two();
+    for number in 0..200 {
+        one.remember(&Caller::local(), expiring(number)).unwrap();
+    }
+    let right = clock.advance(1);
+    clock.advance(200);
+    assert_eq!(one.sweep(), Ok(64));
+    clock.set(right);
+    assert_eq!((other.sweep(), one.sweep(), other.sweep()), (Ok(0), Ok(64), Ok(0)));
+}
+
 /// Another engine need not wait for the leases of one that ends in good order.
 #[test]
 fn an_end_gives_the_leases_back() {
@@ -179,6 +210,35 @@ fn an_end_gives_the_leases_back() {
     assert_eq!((one.sweep(), other.sweep()), (Ok(64), Ok(0)));
     one.hand_back();
     assert_eq!(other.sweep(), Ok(36));
+}
+
+/// A round that is asked to end goes on to the next look at its lease, and no further.
+#[test]
+fn work_that_was_ended_takes_no_lease_again() {
+    let (one, other, store, clock) = two();
+    let without_model =
+        Engine::new(store.clone(), Arc::new(FailingEmbedder::default()), clock.clone(), SearchMode::Hybrid);
+    for number in 0..20 {
+        without_model.remember(&Caller::local(), fact(&format!("text {number}"), Visibility::Common)).unwrap();
+    }
+    for number in 0..100 {
+        other.remember(&Caller::local(), expiring(number)).unwrap();
+    }
+    clock.advance(1);
+    assert_eq!(one.sweep(), Ok(64));
+    let one = Arc::new(one);
+    let ending = Arc::downgrade(&one);
+    // As soon as it stores the first of them.
+    store.before(move |method| {
+        if let ("commit", Some(ending)) = (method, ending.upgrade()) {
+            ending.end_rounds();
+        }
+        Ok(())
+    });
+    assert_eq!(one.embed_pending(), Ok(16), "what was read is stored, and no more is");
+    store.before(|_| Ok(()));
+    assert_eq!((one.embed_pending(), one.sweep()), (Ok(0), Ok(0)));
+    assert_eq!((other.embed_pending(), other.sweep()), (Ok(4), Ok(36)));
 }
 
 /// Another engine need not wait for the lease of a round that failed.
@@ -301,9 +361,7 @@ impl Embedder for StepEmbedder {
         self.sizes.lock().unwrap().push(texts.len());
         if self.calls_left.fetch_sub(1, Ordering::SeqCst) == 1 {
             let now = self.clock.advance(1_000);
-            self.store
-                .lease(&format!("embed {}", self.model()), "somebody else", now, now.plus_seconds(1_000))
-                .unwrap();
+            self.store.lease(&format!("embed {}", self.model()), "somebody else", now, now.plus_seconds(600)).unwrap();
         }
         self.inner.embed(texts)
     }

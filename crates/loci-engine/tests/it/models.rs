@@ -228,6 +228,27 @@ fn a_change_goes_on_where_a_process_ended() {
     assert_eq!(ask_whole(&engine, "rain"), before);
 }
 
+#[test]
+fn a_read_that_fails_leaves_the_former_model_serving() {
+    for failing in ["models", "pending_embeddings"] {
+        let place = Place::new();
+        let [old, new] = Turned::both();
+        fill(&place.engine(&old, &[]));
+        let engine = place.engine(&new, &[&old]);
+        let before = ask_whole(&engine, "rain");
+        // Long enough for another look at how the models stand.
+        place.clock.advance(1_000);
+        place.store.before(move |entered| match entered {
+            entered if entered == failing => Err(Error::unavailable("the store is busy")),
+            _ => Ok(()),
+        });
+        assert_eq!(engine.model_state().unwrap_err().code, ErrorCode::Unavailable);
+        place.store.before(|_| Ok(()));
+        assert_eq!(ask_whole(&engine, "rain"), before, "{failing}");
+        assert_eq!((old.has_read("rain"), new.has_read("rain")), (2, 0), "{failing}");
+    }
+}
+
 /// Another process finishes the change between a question's embedding and its search.
 #[test]
 fn a_search_that_is_overtaken_by_the_change_is_made_again() {
@@ -278,7 +299,9 @@ fn two_processes_with_two_models_leave_each_other_alone() {
         ask_whole(engine, "rain");
         assert_eq!((model.has_read("rain"), not.has_read("rain")), (asked + 1, not_asked));
     }
-    // Until the one ends.
+    // Until the one ends, and not while it answers its last calls.
+    one.end_rounds();
+    assert_eq!(rounds(&other), (0, 0));
     one.hand_back();
     assert_eq!(rounds(&other), (0, MEMORIES + 6));
     assert_eq!(place.models(), ["new"]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use loci_core::{Clock, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader, Store};
+use loci_core::{Batch, Change, Clock, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader, Store};
 use loci_engine::{AppendNote, Appended, Discard, KeyedNote, Reconciled};
 
 use super::note_folder::{MemoryFolder, Texts};
@@ -177,6 +177,35 @@ fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
         assert!(forgotten.is_ok() == (indexed_before == 0), "{forgotten:?}");
         vault.reconcile();
         assert_eq!(vault.stored(&memory.id).unwrap().forgotten_at.is_some(), forgotten.is_ok());
+        vault.assert_settled();
+    }
+}
+
+/// A memory may have lost its file, and find it again in the middle of a call that changes it.
+#[test]
+fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
+    type Act = fn(&Engine, &MemoryId) -> Result<()>;
+    let acts: [(Act, &str); 3] = [
+        (|engine, id| engine.forget(&ann(), id), "status: deleted"),
+        (|engine, id| engine.forget_softly(&ann(), id).map(drop), "status: deleted"),
+        (|engine, id| engine.update(&ann(), id, "said anew", None).map(drop), "said anew"),
+    ];
+    for (act, written) in acts {
+        let vault = vault();
+        vault.folder.write("a.md", "---\nuid: u1\n---\ntext");
+        vault.reconcile();
+        let lost = vec![Change::DeleteNoteFile { path: "a.md".to_owned() }];
+        vault.store.commit(Batch { space: Space::default(), changes: lost }).unwrap();
+        let other = engine_on(&vault.store, &vault.folder, &vault.clock);
+        let is_first = AtomicBool::new(true);
+        vault.store.before(move |method| {
+            let is_now = method == "commit" && is_first.swap(false, Ordering::SeqCst);
+            if is_now { other.reconcile().map(drop) } else { Ok(()) }
+        });
+        act(&vault.engine, &MemoryId::new("u1")).unwrap();
+        vault.store.before(|_| Ok(()));
+        let text = vault.folder.text("a.md");
+        assert!(text.contains(written), "{text}");
         vault.assert_settled();
     }
 }

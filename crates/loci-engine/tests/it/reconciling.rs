@@ -676,6 +676,35 @@ fn files_that_are_no_notes_are_told_of() {
 }
 
 #[test]
+fn a_note_that_became_empty_is_named() {
+    let vault = vault();
+    vault.folder.write("by a person.md", "findable");
+    vault.folder.write("by loci.md", "---\nuid: u1\n---\nfindable");
+    vault.folder.write("new.md", "");
+    vault.folder.write("short.md", "a long text");
+    vault.reconcile();
+    let problems = || -> Vec<(String, FileProblemKind)> {
+        let problems = vault.engine.note_status().unwrap().problems;
+        problems.into_iter().map(|(path, problem)| (path, problem.kind)).collect()
+    };
+    assert_eq!(problems(), []);
+    // As an editor does with a note that nobody has written yet.
+    vault.folder.rename("new.md", "named.md");
+    vault.folder.write("by a person.md", "");
+    vault.folder.write("by loci.md", "");
+    vault.folder.write("short.md", "a");
+    vault.reconcile();
+    let emptied = |path: &str| (path.to_owned(), FileProblemKind::Emptied);
+    assert_eq!(problems(), [emptied("by a person.md"), emptied("by loci.md")]);
+    vault.reconcile();
+    vault.folder.write("by a person.md", "findable again");
+    vault.folder.remove("by loci.md");
+    vault.reconcile();
+    assert_eq!(problems(), []);
+    assert_sound(&vault);
+}
+
+#[test]
 fn links_follow_the_names_of_files() {
     let vault = vault();
     let id = |path: &str| vault.id(path);

@@ -15,13 +15,31 @@ use super::*;
 struct Tree {
     folders: Mutex<BTreeSet<String>>,
     files: Mutex<BTreeMap<String, bool>>,
+    /// Which drive they are on.
+    drive: AtomicU64,
+    /// What happens right before the files of a folder are looked at.
+    meanwhile: Mutex<Option<(&'static str, Meanwhile)>>,
 }
+
+type Meanwhile = fn(&Tree);
 
 impl Tree {
     fn of(folders: &[&str], files: &[(&str, bool)]) -> Arc<Self> {
         let files = files.iter().map(|(path, is_ignored)| ((*path).to_owned(), *is_ignored)).collect();
         let folders = folders.iter().map(|&folder| folder.to_owned()).collect();
-        Arc::new(Tree { folders: Mutex::new(folders), files: Mutex::new(files) })
+        Arc::new(Tree { folders: Mutex::new(folders), files: Mutex::new(files), ..Tree::default() })
+    }
+
+    /// The drive of `/p` goes away, and leaves an empty folder.
+    fn unmount(&self) {
+        self.folders.lock().unwrap().remove("/p");
+        self.files.lock().unwrap().retain(|path, _| !path.starts_with("/p/"));
+    }
+
+    /// Another drive takes its place.
+    fn exchange(&self) {
+        self.files.lock().unwrap().retain(|path, _| !path.starts_with("/p/"));
+        self.drive.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -30,13 +48,17 @@ impl SourceTree for Tree {
         Path::new(path).parent().unwrap().to_str().unwrap().to_owned()
     }
 
-    fn is_there(&self, path: &str) -> bool {
-        path == "/" || self.folders.lock().unwrap().contains(path)
+    fn identity(&self, root: &str) -> Option<String> {
+        let is_there = root == "/" || self.folders.lock().unwrap().contains(root);
+        is_there.then(|| format!("{root} on {}", self.drive.load(Ordering::SeqCst)))
     }
 
     fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>> {
         if self.folders.lock().unwrap().contains(&format!("{root}/unreadable")) {
             return Err(Error::unavailable("the rules cannot be read"));
+        }
+        if let Some((_, meanwhile)) = self.meanwhile.lock().unwrap().take_if(|(of, _)| *of == root) {
+            meanwhile(self);
         }
         let files = self.files.lock().unwrap();
         let state = |path: &&str| {
@@ -217,6 +239,79 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     assert_eq!(mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap().removed_memories, 4);
     let Bench { engine, .. } = bench();
     assert_eq!(engine.sync(&mine.ann, &request(None, false)).unwrap_err().code, ErrorCode::Unavailable);
+}
+
+/// A folder is looked at before its files and after them, since one where a drive was mounted has no files either.
+#[test]
+fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
+    for meanwhile in [Tree::unmount, Tree::exchange] {
+        for root in [None, Some("/p")] {
+            let tree = tree();
+            let mine = mined(&tree);
+            let before = (mine.memories(), mine.known("/p/kept.rs"));
+            *tree.meanwhile.lock().unwrap() = Some(("/p", meanwhile));
+            let error = mine.engine.sync(&mine.ann, &request(root, true)).unwrap_err();
+            assert_eq!(error.code, ErrorCode::Unavailable);
+            assert!(error.message.contains("/p") && error.message.contains("nothing was removed"), "{error}");
+            assert_eq!((mine.memories(), mine.known("/p/kept.rs")), before);
+        }
+        let tree = tree();
+        let mine = mined(&tree);
+        *tree.meanwhile.lock().unwrap() = Some(("/p", meanwhile));
+        let looked = mine.engine.sync(&mine.ann, &request(None, false)).unwrap();
+        assert_eq!((looked.away, looked.kept, looked.missing), (vec!["/p".to_owned()], 7, 1));
+        assert_eq!(looked.stale, stale(&[("/else/gone.rs", 1)]));
+    }
+}
+
+/// What is known of the files of a drive is looked at again before each removal.
+#[test]
+fn a_root_that_goes_away_during_the_removal_ends_it() {
+    for meanwhile in [Tree::unmount, Tree::exchange] {
+        let tree = tree();
+        let mine = mined(&tree);
+        let is_first = AtomicBool::new(true);
+        mine.store.before(move |method| {
+            if method == "commit" && is_first.swap(false, Ordering::SeqCst) {
+                meanwhile(&tree);
+            }
+            Ok(())
+        });
+        let error = mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Unavailable);
+        assert!(error.message.contains("3 memories were removed before that"), "{error}");
+        assert!(mine.memories().iter().any(|memory| memory.content == "made"));
+        assert!(mine.known("/p/target/made.rs").is_some());
+    }
+}
+
+/// Of a file that is there again nothing is lost, be it seen in time or mined in the last moment.
+#[test]
+fn a_file_that_came_back_is_kept() {
+    for (moment, is_mined) in [("source_file", false), ("source_file", true), ("commit", true)] {
+        let tree = tree();
+        let mine = mined(&tree);
+        let before = mine.memories().len();
+        let store = faulty_store::FaultyStore::new(mine.store.inner.clone());
+        let embedder = Arc::new(HashingEmbedder::default());
+        let engine = Engine::new(store.clone(), embedder, mine.clock.clone(), SearchMode::Words);
+        let other = Mine { engine, store, clock: mine.clock.clone(), ann: mine.ann.clone() };
+        let is_first = AtomicBool::new(true);
+        mine.store.before(move |method| {
+            if method == moment && is_first.swap(false, Ordering::SeqCst) {
+                tree.files.lock().unwrap().insert("/p/gone.rs".to_owned(), false);
+                if is_mined {
+                    let long = "A sentence of a long file. ".repeat(100);
+                    other.file(other.whole("/p/gone.rs", &[("gone", "x"), (&long, "x"), ("came back", "x")]))?;
+                }
+            }
+            Ok(())
+        });
+        let synced = mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap();
+        assert_eq!(synced.removed_memories, 1, "{moment} {is_mined}");
+        assert_eq!(mine.memories().len(), before - 1 + usize::from(is_mined), "{moment} {is_mined}");
+        assert!(mine.known("/p/gone.rs").is_some());
+    }
 }
 
 #[test]

@@ -394,12 +394,24 @@ fn without_a_repository_the_folder_of_a_file_is_the_root_be_it_there_or_not() {
         assert_eq!(walked(&root.join("p"), None), BTreeSet::from(["a".to_owned(), "b".to_owned()]));
     }
     assert_eq!(walked(&root, None), BTreeSet::from(["p/a".to_owned()]));
-    assert!(GitTree.is_there(&path("p")));
+    assert!(GitTree.identity(&path("p")).is_some());
     fs::create_dir(path("empty")).unwrap();
     for away in ["p/a", "gone", "empty"] {
-        assert!(!GitTree.is_there(&path(away)), "{away}");
+        assert_eq!(GitTree.identity(&path(away)), None, "{away}");
     }
     assert_eq!(GitTree.root_of("/"), "/");
+}
+
+#[test]
+fn another_folder_in_the_place_of_one_is_told_from_it() {
+    let (_folder, root) = folder_with(&[("p/a", ""), ("q/a", "")]);
+    let identity = || GitTree.identity(root.join("p").to_str().unwrap()).unwrap();
+    let first = identity();
+    write(&root.join("p/b"), "");
+    assert_eq!(identity(), first, "whatever changes in it");
+    fs::rename(root.join("p"), root.join("away")).unwrap();
+    fs::rename(root.join("q"), root.join("p")).unwrap();
+    assert_ne!(identity(), first);
 }
 
 #[test]

@@ -124,7 +124,9 @@ async fn strangers_with_requests_under_way_give_way_too() {
 #[tokio::test]
 async fn who_reads_its_reply_slowly_is_served_to_the_end() {
     let (_, _, authentication) = with_issuer();
-    let config = HttpConfig { connections_max: 3, ..HttpConfig::new(authentication) };
+    // What this test does while nobody reads may take long on a busy machine.
+    let write_timeout = Duration::from_mins(10);
+    let config = HttpConfig { connections_max: 3, write_timeout, ..HttpConfig::new(authentication) };
     let server = Server::start_with(&World::new(), config).await;
     let token = "authorization: Bearer secret-of-ann\r\n";
     let arguments = json!({"name": "slowly", "bytes": REPLY_CONTENT_BYTES_MAX});

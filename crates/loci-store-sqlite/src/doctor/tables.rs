@@ -7,6 +7,7 @@ use std::path::Path;
 use loci_core::Error;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
+use tempfile::NamedTempFile;
 
 use super::ProblemKind::{Damaged, Derived};
 use super::{Named, Problem, ProblemKind, damage, damaged};
@@ -97,14 +98,19 @@ pub(super) fn can_be_read(connection: &Connection, broken_trees: &BTreeSet<Strin
     Ok(check_checksums(connection, broken_trees, &mut Vec::new())?.is_readable)
 }
 
-/// The tables of what was filed of which more rows are in the pages of the database than in the table: how many there
-/// are, and how many are found. Looks at a copy, since to open the file besides SQLite would end its locks.
-pub(super) fn lost_rows(connection: &Connection) -> Result<Vec<(String, i64, i64)>> {
+/// A copy of the database, for those who look at its pages: to open the file besides SQLite would end its locks.
+pub(crate) fn copy_aside(connection: &Connection) -> Result<NamedTempFile> {
     let folder = connection.path().and_then(|path| Path::new(path).parent()).unwrap_or(Path::new("."));
     let failed = |error: io::Error| Error::from(OpenError::from_io(&error, folder));
     let aside = tempfile::Builder::new().prefix("doctor-").suffix(".part").tempfile_in(folder).map_err(failed)?;
     backup::copy(connection, aside.path())?;
-    let found = salvage::filed_rows(aside.path())?;
+    Ok(aside)
+}
+
+/// The tables that records are made from of which more rows are in the pages of the database than in the table: how
+/// many there are, and how many are found.
+pub(super) fn lost_rows(connection: &Connection) -> Result<Vec<(String, i64, i64)>> {
+    let found = salvage::found_rows(copy_aside(connection)?.path())?;
     let mut lost = Vec::new();
     for (table, found) in found.into_iter().filter(|(_, found)| *found > 0) {
         let mut rows = 0;

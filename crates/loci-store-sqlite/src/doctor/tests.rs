@@ -330,3 +330,49 @@ fn a_table_that_is_made_anew_has_what_others_rely_on() {
         assert_eq!(found, expected, "{table}: {sql}");
     }
 }
+
+#[test]
+fn a_repair_keeps_the_cached_answers_that_can_be_read() {
+    let (folder, store) = store();
+    drop(store);
+    let filled = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+        INSERT INTO cache_entry (space, id, owner, created_at, expires_at, query, response)
+        SELECT 'main', printf('answer-%d-%s', i, hex(zeroblob(40))), 'ann', i, i + 9, 'query', hex(zeroblob(200)) FROM n;
+        INSERT INTO access SELECT row, 7, 5 FROM memory";
+    raw(&folder).execute_batch(filled).unwrap();
+    let path = folder.path().join("loci.db");
+    let whole = std::fs::read(&path).unwrap();
+    let pages = "SELECT m.type, m.name, pageno, pagetype, ncell FROM dbstat JOIN sqlite_master AS m USING (name)
+        WHERE tbl_name IN ('cache_entry', 'access') ORDER BY pageno";
+    let connection = raw(&folder);
+    let mut statement = connection.prepare(pages).unwrap();
+    let page = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
+    let pages: Vec<(String, String, u32, String, u32)> =
+        statement.query_map([], page).unwrap().collect::<rusqlite::Result<_>>().unwrap();
+    assert!(pages.len() > 8, "{pages:?}");
+    drop(statement);
+    drop(connection);
+    for (kind, name, number, page_kind, cells) in pages {
+        std::fs::write(&path, &whole).unwrap();
+        let mut damaged = whole.clone();
+        damaged[(number as usize - 1) * 4_096..][..4_096].fill(0);
+        std::fs::write(&path, damaged).unwrap();
+        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+        let done = store.repair().unwrap();
+        assert_eq!(store.integrity_check(), Ok(Vec::new()), "{name} {number}: {done:?}");
+        let lost = if kind == "table" && page_kind == "leaf" { cells } else { 0 };
+        let count = |table: &str| -> u32 {
+            raw(&folder).query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+        };
+        let (answers, returns) = if name == "access" { (60, 1 - lost) } else { (60 - lost, 1) };
+        assert_eq!((count("cache_entry"), count("access")), (answers, returns), "{name} {number}: {done:?}");
+        let told = format!("made {name}, which could not be read, anew");
+        let told = done.iter().flatten().find(|done| done.starts_with(&told)).unwrap_or_else(|| panic!("{done:?}"));
+        let others = done.iter().flatten().filter(|done| !done.starts_with("gave back")).count() - 1;
+        assert_eq!(others, 0, "{done:?}");
+        let kept =
+            format!(": {} of its rows could be read and were kept", if name == "access" { returns } else { answers });
+        assert_eq!(told.contains(&kept), kind == "table", "{told}");
+        assert_eq!(told.contains(&format!("; {lost} or more are lost")), lost > 0 && name != "access", "{told}");
+    }
+}

@@ -7,11 +7,18 @@ use std::path::Path;
 use loci_core::Error;
 
 use super::log::{Log, LogState};
+use crate::schema;
 
 /// Bytes of a page in every database that loci makes.
 pub(crate) const PAGE_SIZE: usize = 4_096;
 /// What a database begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
+/// Nothing is reserved at the end of pages; what else is written here never changes.
+const REST_OF_FORMAT: [u8; 4] = [0, 64, 32, 32];
+const SCHEMA_FORMAT: u32 = 4;
+const UTF_8: u32 = 1;
+/// The first version of the schema whose rows carry checksums.
+const FIRST_VERSION: i64 = 7;
 
 /// A database file and its log.
 #[derive(Debug)]
@@ -24,9 +31,13 @@ pub(crate) struct Pages {
     in_file: u32,
     /// In file and log.
     pub(crate) count: u32,
+    /// How many there were, as the first one says; none if it does not say so in a way that can be believed.
+    pub(crate) noted: Option<u32>,
+    /// The version of its schema, if it is one that salvage knows.
+    pub(crate) version: Option<i64>,
     pub(crate) state: LogState,
-    /// Whether it begins as a database does.
-    pub(crate) begins_well: bool,
+    /// What is wrong with how it begins or ends: the page, and the problem in words.
+    pub(crate) problems: Vec<(u32, &'static str)>,
 }
 
 impl Pages {
@@ -54,7 +65,48 @@ impl Pages {
         let in_file = u32::try_from(bytes.div_ceil(size as u64)).unwrap_or(u32::MAX);
         let in_log = log.as_ref().and_then(|log| log.pages.keys().max().copied()).unwrap_or(0);
         let begins_well = is_sound || log.as_ref().is_some_and(|log| log.pages.contains_key(&1));
-        Ok(Pages { file, log, state, size, in_file, count: in_file.max(in_log), begins_well })
+        let is_cut = bytes % size as u64 > 0 && log.as_ref().is_none_or(|log| !log.pages.contains_key(&in_file));
+        let count = in_file.max(in_log);
+        let mut pages =
+            Pages { file, log, size, in_file, count, noted: None, version: None, state, problems: Vec::new() };
+        let header = pages.read(1).filter(|_| begins_well);
+        pages.look_at_header(header.as_deref().unwrap_or_default());
+        pages.problems.extend(is_cut.then_some((in_file, "the file ends within it")));
+        Ok(pages)
+    }
+
+    /// Compares what the database begins with, if it begins as one does, with what SQLite and loci write.
+    fn look_at_header(&mut self, header: &[u8]) {
+        if header.is_empty() {
+            self.problems.push((1, "it does not begin as a database does"));
+            return;
+        }
+        let number = |place| number_at(header, place);
+        // Only then it is of the commit that wrote it, and SQLite believes it.
+        let noted = Some(number(28)).filter(|noted| *noted > 0 && number(24) == number(92));
+        self.noted = noted;
+        self.version = (FIRST_VERSION..=schema::VERSION).find(|version| i64::from(number(60)) == *version);
+        // One version of the format for reading and for writing, with a write-ahead log or without.
+        let is_ours = matches!(header[18..24], [1, 1, ref rest @ ..] | [2, 2, ref rest @ ..] if *rest == REST_OF_FORMAT)
+            && (number(44), number(56)) == (SCHEMA_FORMAT, UTF_8)
+            // No pages are given back but by a VACUUM.
+            && (number(52), number(64)) == (0, 0)
+            && i64::from(number(68)) == schema::APPLICATION_ID
+            && self.version.is_some();
+        if (1..FIRST_VERSION).contains(&i64::from(number(60))) {
+            self.problems
+                .push((1, "its rows carry no checksums, so that none is known again: the schema is older than 7"));
+        } else if !is_ours {
+            self.problems.push((1, "what the database begins with is not what loci writes"));
+        }
+        if noted.is_some_and(|noted| noted > self.count) {
+            self.problems.push((1, "it says that there are more pages"));
+        }
+    }
+
+    /// Whether a page that is not there may have been there.
+    pub(crate) fn may_have_had(&self, number: u32) -> bool {
+        number > self.count && self.noted.is_none_or(|noted| number <= noted)
     }
 
     /// A page; none if there is none or the disk does not give it back. What is cut off of the last one is zeros.

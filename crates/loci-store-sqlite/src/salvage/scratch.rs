@@ -9,7 +9,8 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use super::tables::{Row, Table, Tables};
 use super::tree_page::Record;
-use super::{Report, checksum};
+use super::trees::Defined;
+use super::{CarriedOver, Report, checksum};
 use crate::failure::Result;
 use crate::schema::{self, Definition};
 use crate::{archive, trees};
@@ -79,14 +80,52 @@ impl Scratch {
         Ok((Scratch { connection, insertions }, tables))
     }
 
-    /// How many rows there are of each table of what was filed.
+    /// How many rows there are of each table.
     pub(crate) fn counts(&self) -> Result<BTreeMap<String, i64>> {
-        let filed = self.insertions.keys().filter(|table| !trees::is_derived(table));
         let count = |table: &String| {
             let sql = format!("SELECT count(*) FROM {table}");
             Ok((table.clone(), self.connection.query_row(&sql, [], |row| row.get(0))?))
         };
-        filed.map(count).collect()
+        self.insertions.keys().map(count).collect()
+    }
+
+    /// Gives the rows of a table to that of another database.
+    pub(crate) fn carry_over(&self, table: &str, to: &Connection) -> Result<CarriedOver> {
+        let mut carried = CarriedOver { found: 0, known: 0 };
+        let Some(insertion) = self.insertions.get(table) else { return Ok(carried) };
+        let columns = "SELECT group_concat(name, ', ') FROM pragma_table_xinfo(?1) WHERE hidden = 0";
+        let columns: String = self.connection.query_row(columns, [table], |row| row.get(0))?;
+        let mut insert = to.prepare(insertion)?;
+        let mut statement = self.connection.prepare(&format!("SELECT {columns} FROM {table}"))?;
+        let width = statement.column_count();
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let values = (0..width).map(|column| row.get_ref(column)).collect::<rusqlite::Result<Vec<_>>>()?;
+            let values = values.into_iter().map(rusqlite::types::ToSqlOutput::Borrowed);
+            carried.found += insert.execute(params_from_iter(values))?;
+        }
+        let known =
+            format!("SELECT count(*) FROM (SELECT row FROM known WHERE tree = ?1 UNION SELECT rowid FROM {table})");
+        let known: i64 = self.connection.query_row(&known, [table], |row| row.get(0))?;
+        carried.known = usize::try_from(known).unwrap_or_default().max(carried.found);
+        Ok(carried)
+    }
+
+    /// How many tables, indexes and triggers of this version are not defined as they are here, or not at all; with
+    /// them the indexes that constraints bring.
+    pub(crate) fn wrong_definitions(&self, found: &BTreeMap<String, Defined>) -> Result<usize> {
+        let is_wrong = |Definition { kind, name, table, sql }: &&Definition| {
+            let is_tree = matches!(kind.as_str(), "table" | "index");
+            let right = Defined { kind: kind.clone(), table: table.clone(), sql: Some(sql.clone()), is_tree };
+            found.get(name) != Some(&right)
+        };
+        let mut wrong = schema::definitions()?.iter().filter(is_wrong).count();
+        self.each("SELECT name, tbl_name FROM main.sqlite_master WHERE sql IS NULL", [], |row| {
+            let right = Defined { kind: "index".to_owned(), table: row.get(1)?, sql: None, is_tree: true };
+            wrong += usize::from(found.get(&row.get::<_, String>(0)?) != Some(&right));
+            Ok(())
+        })?;
+        Ok(wrong)
     }
 
     /// Whether rows of this table matter.

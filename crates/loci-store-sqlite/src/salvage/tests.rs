@@ -134,9 +134,9 @@ fn of_rows_without_a_tree_the_newest_counts() {
 #[test]
 fn what_the_schema_before_wrote_is_salvaged() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let mut connection = rusqlite::Connection::open(file.path()).unwrap();
+    let mut connection = Connection::open(file.path()).unwrap();
     checksum::register(&connection).unwrap();
-    crate::schema::migrate(&mut connection, &crate::schema::migrations().unwrap()[..7]).unwrap();
+    schema::migrate(&mut connection, &schema::migrations().unwrap()[..7]).unwrap();
     let row = "INSERT INTO keyed_answer (space, origin, operation, key, request, created_at, expires_at, answer)
         VALUES ('main', 'vault', 'append', 'k', zeroblob(32), 0, 1, 'words')";
     connection.execute_batch(row).unwrap();
@@ -145,4 +145,54 @@ fn what_the_schema_before_wrote_is_salvaged() {
     assert!(report.is_whole(), "{report:?}");
     let [Record::KeyedAnswer(answer)] = &records[..] else { panic!("{records:?}") };
     assert_eq!((answer.answer.as_str(), answer.memories.as_slice()), ("words", [].as_slice()));
+}
+
+/// The bytes of a database with memories.
+fn database(memories: usize) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    for number in 0..memories {
+        let memory = loci_core::Memory { content: "of string ".repeat(30), ..memory(&number.to_string()) };
+        store.commit(put(&memory, vec![passage("some words")])).unwrap();
+    }
+    drop(store);
+    fs::read(folder.path().join("loci.db")).unwrap()
+}
+
+#[test]
+fn what_was_behind_the_end_of_a_file_that_was_cut_off_is_told() {
+    let whole = database(600);
+    let pages = whole.len() / PAGE_SIZE;
+    for kept in [pages / 2, pages / 7, 14, 2] {
+        let (report, records) = salvaged(&whole[..kept * PAGE_SIZE]);
+        assert_eq!((report.pages, report.missing_pages), (kept as u64, (pages - kept) as u64));
+        assert!(records.len() < 600 && report.lost_more == 0, "{kept}: {}", records.len());
+        let told =
+            report.lost.iter().find(|lost| lost.contains("not in the file") && lost.ends_with("each is a memory"));
+        // Where the list of tables is cut off, too, nobody knows whose the pages were.
+        let told = told.or(report.lost.iter().find(|lost| lost.ends_with("of what kind is not known")));
+        let told = told.unwrap_or_else(|| panic!("{kept}: {:?}", report.lost));
+        let least = told.split_once("at least ").map(|(_, least)| least.split(';').next().unwrap().parse().unwrap());
+        assert!(least.unwrap_or(0) <= 600 - records.len(), "{kept}: {told}");
+    }
+    let (report, _) = salvaged(&whole[..whole.len() - 1]);
+    assert!(!report.is_whole(), "{report:?}");
+    let (report, _) = salvaged(&[]);
+    assert!(report.lost.iter().any(|lost| lost.contains("of what kind is not known")), "{report:?}");
+}
+
+#[test]
+fn a_bit_of_a_definition_or_of_the_header_is_damage() {
+    let whole = database(3);
+    assert!(salvaged(&whole).0.is_whole());
+    let places = whole.windows(10).enumerate().filter(|(_, bytes)| bytes.starts_with(b"CREATE "));
+    let places: Vec<_> = places.map(|(place, _)| place).step_by(7).chain([18, 21, 30, 47, 63, 70]).collect();
+    assert!(places.len() > 12, "{places:?}");
+    for place in places {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1;
+        let (report, records) = salvaged(&damaged);
+        assert!(!report.is_whole() && !report.damaged_pages.is_empty(), "{place}: {report:?}");
+        assert_eq!(records.len(), 3, "{place}");
+    }
 }

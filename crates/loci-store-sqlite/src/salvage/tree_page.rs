@@ -9,6 +9,11 @@ use super::pages::{Pages, number_at};
 
 /// Columns that a record may have; the widest table has half of them.
 const COLUMNS_MAX: usize = 64;
+/// Bytes that a cell takes, and a free block.
+const CELL_BYTES_MIN: usize = 4;
+const BLOCK_BYTES_MIN: usize = 4;
+/// Bytes of the number of a page.
+const NUMBER_BYTES: usize = 4;
 
 /// What a page is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +51,8 @@ pub(crate) struct Cell<'a> {
     pub(crate) row: Option<i64>,
     /// The record, but in the interior of tables.
     payload: Option<Payload<'a>>,
+    /// Where in the page it ends.
+    end: usize,
 }
 
 /// A record, of which a part may be in other pages.
@@ -95,7 +102,55 @@ impl<'a> TreePage<'a> {
             Some(length) => Some(self.payload(length, rest)?),
             None => None,
         };
-        Some(Cell { row, payload })
+        let here = payload.as_ref().map_or(0, |Payload { length, here, .. }| {
+            // The number of the page where it goes on comes after it.
+            here.len() + if here.len() < *length { NUMBER_BYTES } else { 0 }
+        });
+        let end = (self.bytes.len() - rest.len() + here).max(start + CELL_BYTES_MIN);
+        Some(Cell { row, payload, end })
+    }
+
+    /// Whether each byte after the list of cells belongs to one cell or to free space, as the page says, and the rows of
+    /// a table are in order, after `above` and up to `up_to`.
+    pub(crate) fn is_sound(&self, above: Option<i64>, up_to: Option<i64>) -> bool {
+        let cells: Option<Vec<_>> = (0..self.cells).map(|place| self.cell(place)).collect();
+        let Some(cells) = cells else { return false };
+        let rows = || cells.iter().filter_map(|cell| cell.row);
+        if !rows().is_sorted_by(|one, next| one < next)
+            || above.is_some_and(|above| rows().any(|row| row <= above))
+            || up_to.is_some_and(|up_to| rows().any(|row| row > up_to))
+        {
+            return false;
+        }
+        let starts = (0..self.cells).filter_map(|place| short_at(self.bytes, self.list + 2 * place));
+        let used: Vec<_> = starts.zip(cells.iter().map(|cell| cell.end)).collect();
+        self.are_all_bytes(used).unwrap_or(false)
+    }
+
+    /// Whether these parts and the free blocks do not overlap, and what is between them is as much as the page says.
+    fn are_all_bytes(&self, mut parts: Vec<(usize, usize)>) -> Option<bool> {
+        let header = self.list - if self.last_child.is_some() { 12 } else { 8 };
+        let short = |place| short_at(self.bytes, place);
+        let (mut block, mut end) = (short(header + 1)?, 0);
+        while block > 0 {
+            // In ascending order, so that this has an end.
+            if block < end {
+                return Some(false);
+            }
+            end = block + short(block + 2)?.max(BLOCK_BYTES_MIN);
+            parts.push((block, end));
+            block = short(block)?;
+        }
+        parts.sort_unstable();
+        let begin = short(header + 5)?;
+        let (mut end, mut between) = (begin, 0);
+        for (start, next) in parts {
+            between += start.checked_sub(end)?;
+            end = next;
+        }
+        between += self.bytes.len().checked_sub(end)?;
+        let cells = short(header + 3)?;
+        Some(between == usize::from(*self.bytes.get(header + 7)?) && self.list + 2 * cells <= begin)
     }
 
     fn payload(&self, length: usize, rest: &'a [u8]) -> Option<Payload<'a>> {
@@ -111,11 +166,14 @@ impl<'a> TreePage<'a> {
         Some(Payload { length, here, overflow: number_at(after, 0) })
     }
 
-    /// The pages below it.
-    pub(crate) fn children(&self) -> impl Iterator<Item = u32> {
-        let child = |place| Some(number_at(self.bytes, short_at(self.bytes, self.list + 2 * place)?));
+    /// The pages below it; of a table each with the last row that it may have.
+    pub(crate) fn children(&self) -> impl Iterator<Item = (u32, Option<i64>)> {
+        let child = |place| {
+            let row = self.cell(place).and_then(|cell| cell.row);
+            Some((number_at(self.bytes, short_at(self.bytes, self.list + 2 * place)?), row))
+        };
         let cells = if self.last_child.is_some() { self.cells } else { 0 };
-        (0..cells).filter_map(child).chain(self.last_child)
+        (0..cells).filter_map(child).chain(self.last_child.map(|last| (last, None)))
     }
 }
 

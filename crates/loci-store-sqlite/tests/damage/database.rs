@@ -149,16 +149,49 @@ fn damages(whole: &[u8], pages: &[Page]) -> Vec<Damage> {
     damages
 }
 
-/// What somebody filed, without what a repair may forget: cached answers, and how often something was returned.
-fn filed(archive: &[Archived]) -> Vec<Archived> {
-    let filed = archive.iter().filter(|archived| !matches!(archived.record, Record::CacheEntry(_))).cloned();
+/// What somebody filed, without what a repair may forget: how often something was returned, and cached answers, if not
+/// even salvage finds them.
+fn filed(archive: &[Archived], salvaged: &[Archived]) -> Vec<Archived> {
+    let is_filed =
+        |archived: &&Archived| !matches!(archived.record, Record::CacheEntry(_)) || salvaged.contains(archived);
     let without_access = |mut archived: Archived| {
         if let Record::Memory(memory) = &mut archived.record {
             memory.access = Access::default();
         }
         archived
     };
-    filed.map(without_access).collect()
+    archive.iter().filter(is_filed).cloned().map(without_access).collect()
+}
+
+/// Whether the report of a salvage tells of the loss of this record: by its name, or as one of some that are of its kind
+/// or of which the kind is not known.
+fn is_told(key: &str, lost: &[String]) -> bool {
+    let (_, key) = key.split_once(' ').unwrap();
+    let (kind, name) = key.split_once(' ').unwrap_or((key, ""));
+    let nouns: &[&str] = match kind {
+        "memory" => &["memory", "text"],
+        "folder" => &["name of the folder of notes"],
+        "file" => &["file of notes"],
+        "fact" => &["fact", "spelling of a name in facts"],
+        "tunnel" => &["tunnel"],
+        "setting" => &["setting"],
+        "source" => &["file that memories were made from"],
+        "entry" => &["cached answer"],
+        "decision" => &["decision"],
+        "answer" => &["answer under a key"],
+        other => panic!("{other}"),
+    };
+    let name = name.rsplit_once(" key ").map_or(name.to_owned(), |(_, number)| format!("key {number}"));
+    lost.iter().any(|lost| {
+        let is_of_kind = |noun: &&str| {
+            lost.ends_with(&format!("each is a {noun}"))
+                || lost.starts_with(&format!("{noun} in row "))
+                || lost.starts_with(&format!("a {noun}"))
+        };
+        lost.contains(&format!("`{name}`"))
+            || lost.contains("of what kind is not known")
+            || nouns.iter().any(is_of_kind)
+    })
 }
 
 /// How many damages were named, harmless, and with a loss; and what did not hold.
@@ -188,7 +221,15 @@ impl Tally {
         match &outcome.repaired {
             Some(Repaired { problems, archive, .. }) if problems.is_empty() || shares_page => {
                 self.repaired += 1;
-                if archive.as_deref().map(filed) != Some(filed(&original.archive)) {
+                let filed = |archive: &[Archived]| filed(archive, &outcome.handed_out);
+                let kept = archive.as_deref().map(filed);
+                let is_of_index = matches!(touched, [page] if page.is_index) && !shares_page;
+                let is_kept = if is_of_index {
+                    archive.as_ref() == Some(&original.archive)
+                } else {
+                    kept == Some(filed(&original.archive))
+                };
+                if !is_kept {
                     wrong(format!("a repair changed what was filed: {:?}", outcome.repaired));
                 }
             }
@@ -206,12 +247,27 @@ impl Tally {
         };
         self.lossy += usize::from(!missing.is_empty());
         let most = damage.records(pages, original);
-        let Salvaged { lost, .. } = &outcome.salvaged;
+        let Salvaged { lost, lost_more, .. } = &outcome.salvaged;
+        assert_eq!(*lost_more, 0);
         if missing.len() > most {
             wrong(format!("{} are missing, and not only {most}: {missing:?}", missing.len()));
         }
         if !missing.is_empty() && outcome.salvaged.is_whole() {
             wrong(format!("{missing:?} are missing, and nothing says so"));
+        }
+        if outcome.is_damaged && outcome.salvaged.is_whole() {
+            wrong(format!("{:?}, and salvage says that all is whole", outcome.problems));
+        }
+        if let Damage::Cut { .. } = damage {
+            // An answer that holds the text of a memory goes with it.
+            let goes_with = |key: &&&str| {
+                let memory = key.rsplit_once(" key ").map(|(_, number)| format!(" memory m-{number}"));
+                memory.is_some_and(|memory| missing.iter().any(|key| key.ends_with(&memory)))
+            };
+            let untold: Vec<_> = missing.iter().filter(|key| !is_told(key, lost) && !goes_with(key)).collect();
+            if !untold.is_empty() {
+                wrong(format!("{untold:?} are lost and not told of in {lost:?}"));
+            }
         }
         if matches!(touched, [page] if matches!(page.owner.as_str(), "memory" | "content")) {
             let ids = missing.iter().filter_map(|key| key.split_once("memory ")).map(|(_, id)| format!("`{id}`"));

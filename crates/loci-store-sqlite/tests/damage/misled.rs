@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 
-use loci_core::{Archived, Batch, Change, Record, Space, Store};
+use loci_core::{Archived, Batch, Change, Space, Store};
 use loci_testkit::Random;
 use rusqlite::Connection;
 
@@ -94,9 +94,9 @@ fn roots_of_others(folder: &Path, fill: impl FnOnce(&Path)) -> Vec<Damaged> {
     damaged
 }
 
-/// What a repair may not take: what was salvaged before, but for cached answers.
+/// What a repair may not take: what was salvaged before.
 fn filed(archive: &[Archived]) -> BTreeSet<String> {
-    archive.iter().filter(|archived| !matches!(archived.record, Record::CacheEntry(_))).map(key).collect()
+    archive.iter().map(key).collect()
 }
 
 fn fault(outcome: &Outcome) -> Option<String> {

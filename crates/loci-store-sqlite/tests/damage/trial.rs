@@ -41,6 +41,8 @@ pub struct Outcome {
     pub handed_out: Vec<Archived>,
     /// What the store says: why it does not open, or what its check finds, or that it cannot be read.
     pub problems: Vec<String>,
+    /// Whether the store does not open, or its check says that something that was filed is damaged.
+    pub is_damaged: bool,
     /// What the store hands out, if it opens.
     pub archive: Option<Vec<Archived>>,
     /// If nothing but what is derived is wrong: what the check and the archive say once that was made anew.
@@ -82,8 +84,8 @@ pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
     assert!(fs::read(&database).unwrap() == files.database, "salvage leaves the database as it is");
     assert!(fs::read(&log).unwrap_or_default() == files.log, "salvage leaves the log as it is");
     let mut repaired = None;
-    let (problems, archive) = match SqliteStore::open(folder, Options::default()) {
-        Err(error) => (vec![error.to_string()], None),
+    let (problems, is_damaged, archive) = match SqliteStore::open(folder, Options::default()) {
+        Err(error) => (vec![error.to_string()], true, None),
         Ok(store) => {
             let checked = store.integrity_check();
             let mut problems = match &checked {
@@ -92,15 +94,16 @@ pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
             };
             let handed_out = archive(&store).map_err(|error| problems.push(error.message)).ok();
             let is_derived = |problem: &Problem| problem.kind == ProblemKind::Derived;
+            let is_damaged = checked.as_ref().map_or(true, |problems| !problems.iter().all(is_derived));
             if checked.is_ok_and(|problems| !problems.is_empty() && problems.iter().all(is_derived)) {
                 let done = store.repair().unwrap();
                 let problems = store.integrity_check().unwrap();
                 repaired = Some(Repaired { done, problems, archive: archive(&store).ok() });
             }
-            (problems, handed_out)
+            (problems, is_damaged, handed_out)
         }
     };
-    Outcome { log: state, salvaged, handed_out, problems, archive, repaired }
+    Outcome { log: state, salvaged, handed_out, problems, is_damaged, archive, repaired }
 }
 
 /// Tries each of these, in folders of their own, as many at once as there are processors.

@@ -3,7 +3,8 @@
 use std::thread;
 
 use loci_core::{
-    Batch, Change, Direction, ErrorCode, Fact, FactCounts, FactQuery, Memory, Name, Period, Space, Store, Timestamp,
+    Batch, Change, Direction, ErrorCode, Fact, FactCounts, FactQuery, Memory, Name, Period, Record, Space, Store,
+    Timestamp,
 };
 
 use super::examples::{NOW, ODD_TEXTS, change, fact, memory, name, period, put, put_fact, space, words};
@@ -219,7 +220,6 @@ pub(super) fn a_fact_with_an_open_end_is_there_once(make: MakeStore<'_>) {
     let others = [
         far.clone(),
         ended(again("near"), period(5, 9)),
-        ended(again("near, again"), period(5, 9)),
         fact("other subject", ["Ann", "knows", "bob"]),
         fact("other relation", ["ann", "likes", "bob"]),
         fact("other way round", ["bob", "knows", "ann"]),
@@ -229,10 +229,8 @@ pub(super) fn a_fact_with_an_open_end_is_there_once(make: MakeStore<'_>) {
     }
     commit(&*store, put_fact(&Fact { space: space("other"), ..first.clone() }));
     assert_eq!(facts(&*store, &everything()).len(), 1 + others.len());
-    let twice = [again("3"), again("4")].map(|fact| ended(fact, period(5, 9)));
     let mut batch = end_of(&first, period(1, 2));
     batch.changes.extend(put_fact(&again("5")).changes);
-    batch.changes.extend(twice.iter().flat_map(|fact| put_fact(fact).changes));
     let mut too_much = batch.clone();
     too_much.changes.extend(put_fact(&again("6")).changes);
     assert_eq!(refused(&*store, too_much).code, ErrorCode::Conflict, "the first of a batch takes it as well");
@@ -241,6 +239,61 @@ pub(super) fn a_fact_with_an_open_end_is_there_once(make: MakeStore<'_>) {
     commit(&*store, end_of(&far, period(1, 2)));
     let open = facts(&*store, &everything()).into_iter().filter(|fact| fact.valid_to.is_none());
     assert_eq!(open.filter(|fact| fact.predicate.key == "knows" && fact.subject.key == "ann").count(), 1);
+}
+
+pub(super) fn a_fact_with_the_same_beginning_and_end_is_there_once(make: MakeStore<'_>) {
+    let store = make();
+    let (from, to) = (period(1, 2), period(5, 9));
+    let of = |id: &str, valid_from: Option<Period>, valid_to: Period| {
+        ended(Fact { valid_from, ..fact(id, ["ann", "knows", "bob"]) }, valid_to)
+    };
+    let there = [of("always", None, to), of("from then", Some(from), to)];
+    for fact in &there {
+        commit(&*store, put_fact(fact));
+    }
+    for taken in [
+        of("new", None, to),
+        of("new", Some(from), to),
+        Fact {
+            source: Some("a letter".to_owned()),
+            created_at: Timestamp::from_microseconds(7),
+            ..of("new", None, to)
+        },
+        Fact { subject: spelled("ann", "Ann"), ..of("new", None, to) },
+    ] {
+        let mut batch = put(&memory("new"), Vec::new());
+        batch.changes.extend(put_fact(&taken).changes);
+        assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict, "{taken:?}");
+        assert_eq!((facts(&*store, &everything()).len(), found(&*store, &memory("new"))), (2, None));
+        let back = Change::BringBack {
+            record: Box::new(Record::Fact(Box::new(taken))),
+            passages: Vec::new(),
+            since: store.version().expect("the store can be read"),
+            now: NOW,
+        };
+        assert_eq!(refused(&*store, change(back)).code, ErrorCode::Conflict);
+    }
+    let open = Fact { valid_from: Some(from), ..fact("open", ["ann", "knows", "bob"]) };
+    let others = [
+        of("begins sooner", Some(period(0, 2)), to),
+        of("begins longer", Some(period(1, 3)), to),
+        of("ends later", Some(from), period(5, 10)),
+        of("ends longer", Some(from), period(4, 9)),
+        ended(fact("another", ["ann", "knows", "carl"]), to),
+        Fact { space: space("other"), ..of("elsewhere", None, to) },
+        open.clone(),
+    ];
+    for other in &others {
+        commit(&*store, put_fact(other));
+    }
+    let mut twice = put_fact(&of("3", None, period(6, 6)));
+    twice.changes.extend(put_fact(&of("4", None, period(6, 6))).changes);
+    assert_eq!(refused(&*store, twice).code, ErrorCode::Conflict, "the first of a batch takes it as well");
+    // What is said of an end holds, and those that say the same then are as one.
+    commit(&*store, end_of(&open, to));
+    assert_eq!(refused(&*store, put_fact(&of("new", Some(from), to))).code, ErrorCode::Conflict);
+    commit(&*store, put_fact(&Fact { id: "open again".to_owned(), ..open }));
+    assert_eq!(facts(&*store, &everything()).len(), there.len() + others.len());
 }
 
 pub(super) fn one_of_concurrent_facts_is_kept(make: MakeStore<'_>) {

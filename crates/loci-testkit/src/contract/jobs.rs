@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::thread;
 
+use loci_core::limits::LEASE_SECONDS_MAX;
 use loci_core::{Batch, Change, ErrorCode, FailedJob, Job, JobCounts, JobOutcome, Memory, Store, Timestamp};
 
 use super::examples::{NOW, change, delete, enqueue, memory, passage, put, replace, space};
@@ -35,7 +36,11 @@ fn lease(store: &dyn StoreAndTokens, now: i64, until: i64, lease: &str) -> Vec<J
 }
 
 fn next(store: &dyn StoreAndTokens) -> Option<Timestamp> {
-    store.next_job_at().expect("the store can be read")
+    next_as_of(store, 0)
+}
+
+fn next_as_of(store: &dyn StoreAndTokens, now: i64) -> Option<Timestamp> {
+    store.next_job_at(at(now)).expect("the store can be read")
 }
 
 fn counts(store: &dyn StoreAndTokens) -> (u64, u64) {
@@ -53,6 +58,40 @@ pub(super) fn a_job_is_leased_once_until_its_lease_runs_out(make: MakeStore<'_>)
     assert_eq!(counts(&*store), (1, 0), "a leased job still waits");
     assert_eq!(lease(&*store, 10, 20, "second"), [job("a", 2, "second")]);
     assert_eq!((lease(&*store, 19, 30, "third"), next(&*store)), (Vec::new(), Some(at(20))));
+}
+
+/// Its holder may be long gone, and nobody would do the job until the time is what it seemed to be.
+pub(super) fn a_job_leased_while_the_clock_ran_ahead_is_free(make: MakeStore<'_>) {
+    const AHEAD: i64 = 8 * 3_600;
+    let store = make();
+    add_job(&*store, "a", NOW);
+    let end = AHEAD + 10;
+    let first = lease(&*store, AHEAD, end, "first").remove(0);
+    // The last moment at which it is none of the clock that runs ahead.
+    let soon = end - LEASE_SECONDS_MAX;
+    assert_eq!((lease(&*store, soon, soon + 5, "none"), next_as_of(&*store, soon)), (Vec::new(), Some(at(end))));
+    assert_eq!((next_as_of(&*store, soon - 1), next(&*store)), (Some(NOW), Some(NOW)), "when it was due");
+    add_job(&*store, "b", at(-1));
+    assert_eq!(lease(&*store, 0, 10, "second"), [job("b", 1, "second"), job("a", 2, "second")]);
+    let done = settle(&first, JobOutcome::Done);
+    assert_eq!(refused(&*store, done).code, ErrorCode::Conflict, "it is somebody else's");
+    assert_eq!(
+        (lease(&*store, 5, 15, "third"), next(&*store)),
+        (Vec::new(), Some(at(10))),
+        "under a lease as any other"
+    );
+}
+
+pub(super) fn no_lease_is_longer_than_the_limit(make: MakeStore<'_>) {
+    let store = make();
+    add_job(&*store, "a", NOW);
+    let (longest, longer) = (at(LEASE_SECONDS_MAX), at(LEASE_SECONDS_MAX + 1));
+    let refused = |outcome: loci_core::Result<bool>| outcome.map_err(|error| error.code);
+    let jobs = |until| refused(store.lease_jobs(NOW, until, "lease", 9).map(|jobs| !jobs.is_empty()));
+    let named = |until| refused(store.lease("sweep", "one", NOW, until));
+    assert_eq!((jobs(longer), named(longer)), (Err(ErrorCode::InvalidArgument), Err(ErrorCode::InvalidArgument)));
+    assert_eq!((jobs(longest), named(longest)), (Ok(true), Ok(true)));
+    assert_eq!((jobs(longest), next(&*store)), (Ok(false), Some(longest)));
 }
 
 pub(super) fn jobs_come_longest_due_first(make: MakeStore<'_>) {
@@ -253,4 +292,17 @@ pub(super) fn a_lease_has_one_holder(make: MakeStore<'_>) {
     assert!(!lease("sweep", "three", 17, 30));
     lease("sweep", "two", 17, 17);
     assert!(lease("sweep", "three", 17, 30), "it was given back");
+}
+
+pub(super) fn a_lease_taken_while_the_clock_ran_ahead_is_free(make: MakeStore<'_>) {
+    const AHEAD: i64 = 8 * 3_600;
+    let store = make();
+    let lease =
+        |holder: &str, now, until| store.lease("sweep", holder, at(now), at(until)).expect("the store can be written");
+    assert!(lease("one", AHEAD, AHEAD + 10));
+    assert!(!lease("two", AHEAD + 10 - LEASE_SECONDS_MAX, AHEAD), "so far ahead a lease may reach");
+    assert!(lease("two", 0, 10), "no lease lasts as long");
+    assert!(!lease("one", 1, 10), "the holder before has lost it");
+    assert!(!lease("three", 9, 20), "it is a lease as any other");
+    assert!(lease("three", 10, 20));
 }

@@ -201,6 +201,8 @@ promises! {
         a_wipe_of_one_tool_set_concerns_no_other_one_later;
     jobs:
         a_job_is_leased_once_until_its_lease_runs_out,
+        a_job_leased_while_the_clock_ran_ahead_is_free,
+        no_lease_is_longer_than_the_limit,
         jobs_come_longest_due_first,
         a_memory_has_at_most_one_job,
         a_job_is_settled_under_its_lease_alone,
@@ -209,7 +211,8 @@ promises! {
         a_failed_job_is_parked,
         a_job_goes_with_its_memory,
         concurrent_leases_share_out_the_jobs,
-        a_lease_has_one_holder;
+        a_lease_has_one_holder,
+        a_lease_taken_while_the_clock_ran_ahead_is_free;
     cache:
         the_nearest_answer_is_found,
         equally_near_answers_come_newest_first,
@@ -238,6 +241,7 @@ promises! {
         a_memory_has_the_file_that_is_not_missing,
         notes_are_the_memories_with_files_that_pass_the_filter,
         a_note_file_outlives_its_memory,
+        a_file_that_is_expected_makes_a_note,
         a_note_folder_has_the_identity_noted_last,
         note_files_change_with_their_batch_or_not_at_all;
     facts:
@@ -246,6 +250,7 @@ promises! {
         facts_are_found_by_things_and_triples,
         a_fact_holds_from_its_first_moment_to_its_last,
         a_fact_with_an_open_end_is_there_once,
+        a_fact_with_the_same_beginning_and_end_is_there_once,
         one_of_concurrent_facts_is_kept,
         an_end_replaces_the_one_that_is_expected,
         names_are_spelled_as_they_came_first,

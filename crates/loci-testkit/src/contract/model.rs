@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use loci_core::limits::LEASE_SECONDS_MAX;
 use loci_core::{
     Access, AuditEntry, AuditQuery, Batch, CandidateQuery, Change, Expect, Fact, FactQuery, FactStore, FilingOrder,
-    Filter, Job, Memory, MemoryId, ModelId, Page, QueryVector, Result, SourceStore, Space, Store, Touch, TunnelStore,
+    Filter, Job, Memory, MemoryId, ModelId, NoteFile, Page, QueryVector, Result, SourceStore, Space, Store, Touch,
+    TunnelStore,
 };
 
 use super::agreement::check_candidates;
@@ -112,7 +114,9 @@ impl Comparison<'_> {
 
     fn lease_jobs(&mut self) {
         let now = self.random.moment();
-        let until = now.plus_seconds(self.random.below(4) as i64);
+        // The longest ones are beyond what lasts, seen from an earlier moment; one second more is refused.
+        let least = if self.random.chance(20) { LEASE_SECONDS_MAX - 2 } else { 0 };
+        let until = now.plus_seconds(least + self.random.below(4) as i64);
         let lease = format!("lease {}", self.random.bits());
         let jobs = self.same(|store| {
             let mut jobs = store.lease_jobs(now, until, &lease, 1_000)?;
@@ -163,7 +167,7 @@ impl Comparison<'_> {
         let (owner, thread) = (self.random.pick(&OWNER_NAMES), self.random.pick(&THREADS));
         self.same(|store| store.census(&filter.space, owner, filter.live_at));
         self.same(|store| store.thread_end(&filter.space, owner, thread));
-        self.same(|store| Ok((store.next_job_at()?, store.job_counts()?, store.failed_jobs(3)?)));
+        self.same(|store| Ok((store.next_job_at(filter.live_at)?, store.job_counts()?, store.failed_jobs(3)?)));
         self.compare_notes_and_answers(&filter, &ids);
         self.compare_candidates(&filter);
     }
@@ -264,7 +268,17 @@ impl Comparison<'_> {
                 Some(memory) => self.forget_or_move(memory, revision),
                 None => Change::PutNoteFolder { identity: format!("folder {}", self.random.below(9)) },
             },
-            11..=13 => Change::PutNoteFile(Box::new(self.random.note_file())),
+            11..=13 => {
+                let file = Box::new(self.random.note_file());
+                match found.filter(|_| self.random.chance(30)) {
+                    Some(memory) if self.random.chance(50) => {
+                        let file = NoteFile { memory: Some(memory.id), ..*file };
+                        Change::ExpectNoteFile { file: Box::new(file), expect: Expect::Revision(revision) }
+                    }
+                    Some(memory) => Change::NotNote { id: memory.id },
+                    None => Change::PutNoteFile(file),
+                }
+            }
             14 => Change::DeleteNoteFile { path: self.random.note_path() },
             15 => Change::KeepAnswer(Box::new(self.random.keyed_answer(space))),
             16 | 17 => self.change_beside_memories(space),
@@ -335,13 +349,13 @@ impl Comparison<'_> {
 
     fn change_of_sources(&mut self, space: &Space) -> Change {
         let file = Box::new(self.random.source_file());
-        if self.random.chance(20) {
-            return Change::DeleteSourceFile { collection: file.collection, path: file.path };
-        }
         let known = self.model.source_file(space, file.collection.as_deref(), &file.path);
         let known = known.expect("the naive store can be read").map(Box::new);
         let expect = if self.random.chance(5) { Some(Box::new(self.random.source_file())) } else { known };
-        Change::PutSourceFile { file, expect }
+        match expect {
+            Some(expect) if self.random.chance(20) => Change::DeleteSourceFile { expect },
+            expect => Change::PutSourceFile { file, expect },
+        }
     }
 
     fn touch(&mut self) -> Touch {

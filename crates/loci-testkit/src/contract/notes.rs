@@ -1,7 +1,7 @@
 //! What the keeping of note files promises.
 
 use loci_core::{
-    Batch, Change, ContentHash, ErrorCode, FileProblem, FileProblemKind, FileStamp, Filter, Forgotten, Memory,
+    Batch, Change, ContentHash, ErrorCode, Expect, FileProblem, FileProblemKind, FileStamp, Filter, Forgotten, Memory,
     MemoryId, NoteFile, Space, Superseded, Timestamp,
 };
 
@@ -67,7 +67,11 @@ pub(super) fn a_note_file_comes_back_as_it_was_put(make: MakeStore<'_>) {
         NoteFile { says_id: false, ..note_file("no id", Some("no id")) },
         NoteFile { links: vec!["日".repeat(500); 256], ..note_file("links", Some("links")) },
         missing(note_file("missing", Some("missing"))),
-        NoteFile { missing_since: Some(Timestamp::from_microseconds(0)), ..note_file("missing from 1970", None) },
+        NoteFile {
+            missing_since: Some(Timestamp::from_microseconds(1)),
+            ..note_file("missing from 1970", Some("1970"))
+        },
+        NoteFile { missing_since: Some(NoteFile::EXPECTED), ..note_file("expected", Some("expected")) },
     ];
     let mut all: Vec<NoteFile> = odd.chain(problems).chain(one_by_one).collect();
     let changes = all.iter().map(|file| Change::PutNoteFile(Box::new(file.clone())));
@@ -76,7 +80,7 @@ pub(super) fn a_note_file_comes_back_as_it_was_put(make: MakeStore<'_>) {
     assert_eq!(files(&*store), all);
     for file in &all {
         let Some(of) = &file.memory else { continue };
-        let expected = Some(file.clone()).filter(|file| file.missing_since.is_none());
+        let expected = Some(file.clone()).filter(|file| file.missing_since.is_none() || file.is_expected());
         add(&*store, &memory(of.as_str()));
         assert_eq!(store.note_file_of(&memory("a").space, of), Ok(expected), "{}", file.path);
     }
@@ -194,6 +198,54 @@ pub(super) fn notes_are_the_memories_with_files_that_pass_the_filter(make: MakeS
     check(Filter { forgotten: Forgotten::Hide, ..filter() }, &["a", "b", "c", "d", "e"]);
     commit(&*store, put_note_file(&missing(note_file("5", Some("a")))));
     check(filter(), &["b", "c", "d", "e"]);
+}
+
+pub(super) fn a_file_that_is_expected_makes_a_note(make: MakeStore<'_>) {
+    let store = make();
+    let space = memory("a").space;
+    for name in ["a", "b", "c", "d"] {
+        add(&*store, &memory(name));
+    }
+    let not_note = |name: &str| change(Change::NotNote { id: id(name) });
+    let expect = |path: &str, of: &str, expect| {
+        change(Change::ExpectNoteFile { file: Box::new(note_file(path, Some(of))), expect })
+    };
+    let expected =
+        |path: &str, of: &str| NoteFile { missing_since: Some(NoteFile::EXPECTED), ..note_file(path, Some(of)) };
+    let first = Expect::Revision(memory("a").revision);
+    commit(&*store, not_note("a"));
+    commit(&*store, expect("a.md", "a", first));
+    // It makes room for nothing but a file that is missing.
+    commit(&*store, put_note_file(&missing(note_file("b.md", Some("c")))));
+    commit(&*store, expect("b.md", "b", first));
+    commit(&*store, put_note_file(&note_file("c.md", Some("c"))));
+    commit(&*store, expect("c.md", "d", first));
+    commit(&*store, expect("later.md", "later", Expect::Absent));
+    let all =
+        [expected("a.md", "a"), expected("b.md", "b"), note_file("c.md", Some("c")), expected("later.md", "later")];
+    assert_eq!(files(&*store), all);
+    assert_eq!(among(&*store, &filter(), 10), ["a", "b", "c"]);
+    assert_eq!(store.note_file_of(&space, &id("a")), Ok(Some(expected("a.md", "a"))));
+    for note in ["a", "b", "c"] {
+        assert_eq!(refused(&*store, not_note(note)).code, ErrorCode::Conflict, "{note}");
+    }
+    commit(&*store, not_note("d"));
+    commit(&*store, not_note("later"));
+    // Who relies on something else has no note.
+    for wrong in [
+        expect("d.md", "d", Expect::Revision(memory("d").revision + 1)),
+        expect("d.md", "d", Expect::Absent),
+        expect("d.md", "unknown", first),
+    ] {
+        assert_eq!(refused(&*store, wrong).code, ErrorCode::Conflict);
+    }
+    assert_eq!(files(&*store), all);
+    // One that is there comes first, and what is a note is not deleted softly.
+    commit(&*store, put_note_file(&note_file("z.md", Some("a"))));
+    assert_eq!(path_of(&*store, "a"), Some("z.md".to_owned()));
+    assert_eq!(store.soft_delete(&filter(), None, NOW, 10), Ok(1), "`d` alone");
+    commit(&*store, not_note("d"));
+    assert_eq!(refused(&*store, expect("d.md", "d", first)).code, ErrorCode::Conflict);
 }
 
 pub(super) fn a_note_file_outlives_its_memory(make: MakeStore<'_>) {

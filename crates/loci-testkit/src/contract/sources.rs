@@ -23,8 +23,8 @@ fn paths(store: &dyn StoreAndTokens, collection: Option<&str>) -> Vec<String> {
     files.into_iter().map(|file| file.path).collect()
 }
 
-fn delete_source_file(collection: Option<&str>, path: &str) -> Batch {
-    change(Change::DeleteSourceFile { collection: collection.map(str::to_owned), path: path.to_owned() })
+fn delete_source_file(expect: &SourceFile) -> Batch {
+    change(Change::DeleteSourceFile { expect: Box::new(expect.clone()) })
 }
 
 fn pending(file: SourceFile) -> SourceFile {
@@ -92,10 +92,13 @@ pub(super) fn what_is_known_of_a_source_file_is_expected(make: MakeStore<'_>) {
         ];
         let conflicts = |expect: Option<&SourceFile>| {
             let before = known(&*store, collection, &first.path);
-            let mut batch = put(&memory("new"), Vec::new());
-            batch.changes.extend(put_source_file(&next, expect).changes);
-            assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict, "{expect:?}");
-            assert_eq!((found(&*store, &memory("new")), known(&*store, collection, &first.path)), (None, before));
+            for change in [Some(put_source_file(&next, expect)), expect.map(delete_source_file)].into_iter().flatten() {
+                let mut batch = put(&memory("new"), Vec::new());
+                batch.changes.extend(change.changes);
+                assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict, "{expect:?}");
+                let after = known(&*store, collection, &first.path);
+                assert_eq!((found(&*store, &memory("new")), &after), (None, &before));
+            }
         };
         conflicts(Some(&first));
         add(&*store, &first);
@@ -188,7 +191,7 @@ pub(super) fn pending_sources_come_from_every_collection(make: MakeStore<'_>) {
     }
     let read = SourceFile { is_pending: false, ..ordered[1].clone() };
     commit(&*store, put_source_file(&read, Some(&ordered[1])));
-    commit(&*store, delete_source_file(Some("B"), "/a"));
+    commit(&*store, delete_source_file(&ordered[3]));
     let more = pending(source_file(None, "/0"));
     commit(&*store, put_source_file(&more, Some(&source_file(None, "/0"))));
     let left = [&more, &ordered[0], &ordered[2], &ordered[4], &ordered[5]];
@@ -206,14 +209,14 @@ pub(super) fn a_source_file_is_forgotten_by_its_collection_and_path(make: MakeSt
     let at = |path: &str| store.sources_at(&space("main"), path).expect("the store can be read");
     assert_eq!(at("/a"), [None, Some("a"), Some("b")].map(|collection| source_file(collection, "/a")));
     assert_eq!((at("/A").len(), at("/").len()), (1, 0));
-    for (collection, path) in
-        [(Some("c"), "/a"), (None, "/A"), (Some("a"), "/a "), (Some("a"), "/a"), (Some("a"), "/a")]
-    {
-        commit(&*store, delete_source_file(collection, path));
+    let delete = |collection, path| delete_source_file(&source_file(collection, path));
+    commit(&*store, delete(Some("a"), "/a"));
+    for (collection, path) in [(Some("c"), "/a"), (None, "/A"), (Some("a"), "/a "), (Some("a"), "/a")] {
+        assert_eq!(refused(&*store, delete(collection, path)).code, ErrorCode::Conflict, "{collection:?} {path}");
     }
     let all = || [None, Some("a"), Some("b")].map(|collection| paths(&*store, collection).concat());
     assert_eq!(all(), ["/a", "/A", "/a"]);
-    let mut batch = delete_source_file(None, "/a");
+    let mut batch = delete(None, "/a");
     batch.changes.extend(put_source_file(&source_file(Some("a"), "/a"), None).changes);
     let mut too_much = batch.clone();
     too_much.changes.extend(put_source_file(&source_file(Some("b"), "/a"), None).changes);

@@ -191,7 +191,7 @@ pub(super) fn the_version_grows_with_every_change(make: MakeStore<'_>) {
         change(Change::DeleteTunnel { id: "1".to_owned() }),
         put_setting(None, "name", "value"),
         put_source_file(&file, None),
-        change(Change::DeleteSourceFile { collection: None, path: file.path }),
+        change(Change::DeleteSourceFile { expect: Box::new(file) }),
     ] {
         let what = format!("{batch:?}");
         commit(&*store, batch);

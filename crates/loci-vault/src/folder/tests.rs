@@ -222,6 +222,31 @@ fn an_earlier_attempt_is_found() {
     assert_eq!((place.create(&plain), place.create(&plain)), ("plain.md".to_owned(), "plain-2.md".to_owned()));
 }
 
+/// The time of the folder is as coarse as its clock: what is written in the instant of a listing is not in that.
+#[cfg(unix)]
+#[test]
+fn an_earlier_attempt_of_the_same_instant_is_found() {
+    let place = Place::new();
+    place.create(&note(1, "Cups", "text"));
+    let instant = fs::metadata(&place.root).unwrap().modified().unwrap();
+    let other = VaultFolder::new(place.root.clone(), place.outside.path().join("lock"), place.clock.clone());
+    let in_that_instant = |note: &Note| {
+        assert!(matches!(other.create(note, true).unwrap(), Created::New(..)));
+        fs::File::open(&place.root).unwrap().set_modified(instant).unwrap();
+    };
+    let earlier = MemoryId::new(id(2).as_str().replacen("019aa3c4-5f0e", "019aa3c4-5f0d", 1));
+    in_that_instant(&Note { id: Some(earlier.clone()), ..note(2, "Tea", "black") });
+    let Created::Before(path, read) = place.folder.create(&note(2, "Tea", "black"), true).unwrap() else { panic!() };
+    assert_eq!((path.as_str(), &said(&read).id), ("tea.md", &Some(earlier)));
+    assert_eq!(place.files(), ["cups.md", "tea.md"]);
+    // What is another note keeps its name.
+    assert_eq!(place.create(&note(3, "Tea", "green")), "tea-2.md");
+    let instant = fs::metadata(&place.root).unwrap().modified().unwrap();
+    assert!(matches!(other.create(&note(4, "Pots", "text"), true).unwrap(), Created::New(..)));
+    fs::File::open(&place.root).unwrap().set_modified(instant).unwrap();
+    assert_eq!(place.create(&note(5, "Pots", "text")), "pots-2.md");
+}
+
 #[test]
 fn a_rewrite_takes_the_place_of_what_was_read_alone() {
     let text = "---\n# mine\nmine: 'x'   # y\n---\n\nText\n";

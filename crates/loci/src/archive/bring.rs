@@ -1,9 +1,10 @@
 //! Bringing an export back, part by part.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use loci_core::{Archived, Caller, Error, ErrorCode, MemoryId, NoteFile, NoteFolder, Record, Space, Timestamp};
-use loci_engine::{BroughtBack, Engine};
+use loci_core::{Archived, Caller, Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, NoteFolder, Record, Space};
+use loci_engine::{BroughtBack, Engine, NOTE_KIND};
 use loci_vault::{Placed, VaultFolder};
 use serde_json::{Value, json};
 
@@ -46,6 +47,26 @@ pub struct Bringing<'a> {
     moved: Vec<(String, String)>,
     /// Paths of notes that are known but whose files are neither in the export nor in the folder.
     missing: Vec<String>,
+    /// What the memories say that may be those of files to come.
+    said: HashMap<MemoryId, u64>,
+    /// Paths of notes whose memories were changed, or removed, before their files came.
+    changed: Vec<String>,
+}
+
+/// Whether a file of notes may come into the folder.
+enum Admission {
+    No,
+    /// It is its memory already, or no memory.
+    Yes,
+    /// If this is there of its memory until it has come.
+    If(Expect),
+}
+
+/// A file of notes that may come into the folder.
+struct Admitted {
+    place: String,
+    note: Note,
+    expect: Option<Expect>,
 }
 
 impl<'a> Bringing<'a> {
@@ -72,6 +93,8 @@ impl<'a> Bringing<'a> {
             others: BTreeSet::new(),
             moved: Vec::new(),
             missing: Vec::new(),
+            said: HashMap::new(),
+            changed: Vec::new(),
         }
     }
 
@@ -100,6 +123,12 @@ impl<'a> Bringing<'a> {
             Ok(Entry::Record(archived)) => {
                 self.count(Line::from(&archived).kind());
                 self.bytes += bytes;
+                if let Record::Memory(memory) = &archived.record
+                    && archived.space == Space::default()
+                    && memory.kind == NOTE_KIND
+                {
+                    self.said.insert(memory.id.clone(), digest(memory));
+                }
                 self.records.push(archived);
                 self.places.push(place);
             }
@@ -134,20 +163,21 @@ impl<'a> Bringing<'a> {
         // Nobody looks at the folder until it is known which memories its new files are.
         let _lock = self.notes.lock().map_err(|error| self.stopped(error))?;
         let mut admitted = Vec::new();
-        for (place, file) in files {
-            match self.admits(&file) {
-                Ok(true) => admitted.push((place, file)),
-                Ok(false) => {}
+        for (place, note) in files {
+            match self.admits(&note) {
+                Ok(Admission::No) => {}
+                Ok(Admission::Yes) => admitted.push(Admitted { place, note, expect: None }),
+                Ok(Admission::If(expect)) => admitted.push(Admitted { place, note, expect: Some(expect) }),
                 Err(error) if error.code == ErrorCode::InvalidArgument => self.refuse(&place, &error.message),
                 Err(error) => return Err(self.stopped(error)),
             }
         }
-        self.expect(&admitted)?;
+        let admitted = self.expect(admitted).map_err(|error| self.stopped(error))?;
         let (mut rows, mut places) = (Vec::new(), Vec::new());
-        for (place, file) in admitted {
-            match self.place(&file) {
+        for Admitted { place, note, .. } in admitted {
+            match self.place(&note) {
                 Ok(true) => {
-                    rows.extend(file.known.map(|known| row(&file.space, *known)));
+                    rows.extend(note.known.map(|known| row(&note.space, *known)));
                     places.resize(rows.len(), place);
                 }
                 Ok(false) => {}
@@ -161,36 +191,53 @@ impl<'a> Bringing<'a> {
         self.bring(&rows, &places)
     }
 
-    /// Whether a file of notes may come into the folder, as far as can be told without that.
-    fn admits(&mut self, note: &Note) -> Result<bool, Error> {
+    /// Whether a file of notes may come into the folder, as far as can be told without that. Who changed or removed a
+    /// memory before its file came has the last word.
+    fn admits(&mut self, note: &Note) -> Result<Admission, Error> {
         VaultFolder::check_path(&note.path)?;
         if note.space != Space::default() {
             let problem =
                 format!("is of the space {}; the folder of notes is that of {}", note.space, Space::default());
-            return if note.file.is_some() { Err(Error::invalid("file", problem)) } else { Ok(true) };
+            return if note.file.is_some() { Err(Error::invalid("file", problem)) } else { Ok(Admission::Yes) };
         }
         if let Some(NoteBytes::Beside) = note.file {
             return Err(Error::invalid("file", "has neither `text` nor `base64`; is it a part of another export?"));
         }
-        let now_at = memory_of(note).map_or(Ok(None), |memory| self.engine.note_path(memory))?;
-        let elsewhere = now_at.filter(|path| *path != note.path);
-        let is_admitted = elsewhere.is_none();
-        self.moved.extend(elsewhere.map(|path| (note.path.clone(), path)));
-        Ok(is_admitted)
+        let Some(id) = memory_of(note) else { return Ok(Admission::Yes) };
+        Ok(match self.engine.known_note(id)? {
+            (_, Some(now)) if now != note.path => {
+                self.moved.push((note.path.clone(), now));
+                Admission::No
+            }
+            (_, Some(_)) => Admission::Yes,
+            (memory, None) => match (self.said.get(id), memory) {
+                (None, None) => Admission::If(Expect::Absent),
+                (Some(said), Some(memory)) if *said == digest(&memory) => {
+                    Admission::If(Expect::Revision(memory.revision))
+                }
+                _ => {
+                    self.changed.push(note.path.clone());
+                    Admission::No
+                }
+            },
+        })
     }
 
-    /// Notes which memories the files are that come now, as of files that are missing: whatever ends this between, those
-    /// that are there by then are found to be these. The others are forgotten by the next look, as gone for long.
-    fn expect(&self, files: &[(String, Note)]) -> Result<(), Failure> {
-        let missing_since = Some(Timestamp::from_microseconds(0));
-        let expected = files.iter().filter(|(_, note)| note.file.is_some() && memory_of(note).is_some());
-        let rows = expected.filter_map(|(_, note)| {
-            Some(row(&note.space, NoteFile { missing_since, ..(**note.known.as_ref()?).clone() }))
-        });
-        // What is wrong with one is told when it comes.
-        let mut unheard = self.brought.clone();
-        let outcome = self.engine.bring_back(&Caller::local(), &rows.collect::<Vec<_>>(), &mut unheard);
-        outcome.map_err(|error| self.stopped(error))
+    /// Notes which memories the files are that come now, and leaves out those that were changed this very moment.
+    fn expect(&mut self, admitted: Vec<Admitted>) -> Result<Vec<Admitted>, Error> {
+        let expectation = |it: &Admitted| Some((it.note.known.clone()?, it.expect?));
+        let expected: Vec<_> = admitted.iter().map(expectation).collect();
+        let files: Vec<_> = expected.iter().flatten().map(|(file, expect)| (&**file, *expect)).collect();
+        let mut holds = self.engine.expect_notes(&files)?.into_iter();
+        let mut left = Vec::new();
+        for (it, expected) in admitted.into_iter().zip(&expected) {
+            if expected.is_none() || holds.next() == Some(true) {
+                left.push(it);
+            } else {
+                self.changed.push(it.note.path);
+            }
+        }
+        Ok(left)
     }
 
     /// Puts a file of notes into the folder, and says whether what is known of it holds there.
@@ -272,6 +319,7 @@ impl<'a> Bringing<'a> {
                 "others": self.others,
                 "moved": moved.collect::<Vec<_>>(),
                 "missing": self.missing,
+                "changed": self.changed,
             },
         })
     }
@@ -297,6 +345,11 @@ impl<'a> Bringing<'a> {
         }
         for path in self.missing.iter().take(PROBLEMS_TOLD as usize) {
             note(format_args!("note: the file of the note {path} is not there; its text is a memory without a file"));
+        }
+        for path in self.changed.iter().take(PROBLEMS_TOLD as usize) {
+            note(format_args!(
+                "note: the note {path} was changed or removed here before its file came, and stays so, without a file"
+            ));
         }
         let mut problems = Vec::new();
         if self.refused > 0 {
@@ -339,4 +392,12 @@ fn memory_of(note: &Note) -> Option<&MemoryId> {
 
 fn row(space: &Space, known: NoteFile) -> Archived {
     Archived { space: space.clone(), record: Record::NoteFile(Box::new(known)) }
+}
+
+/// What tells whether a memory was changed since an export.
+fn digest(memory: &Memory) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let Memory { revision, content, title, tags, forgotten_at, .. } = memory;
+    (revision, content, title, tags, forgotten_at).hash(&mut hasher);
+    hasher.finish()
 }

@@ -20,7 +20,7 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(Exit::Failure, format!("the server cannot start: {error}")))?;
-    let _background = Background::start(&parts, settings);
+    let mut background = Background::start(&parts, settings);
     let host = Host::new(Arc::clone(&parts.engine));
     let caller = Caller::local();
     let served = runtime.block_on(async {
@@ -30,11 +30,14 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
         tokio::select! {
             served = &mut serving => served,
             () = signal => {
+                background.end_rounds();
                 host.close();
                 serving.await
             }
         }
     });
+    // Nobody waits for an answer any more, and other processes need not wait for the rest of this end.
+    parts.engine.hand_back();
     // Then nothing holds the engine any more, and the store is closed when it is dropped. A read of
     // stdin cannot be called off, so there is a limit.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);

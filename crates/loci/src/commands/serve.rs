@@ -62,10 +62,16 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     }
     probe_endpoint(settings);
 
-    let _background = Background::start(&parts, settings);
+    let mut background = Background::start(&parts, settings);
+    let signal = async {
+        signal.await;
+        background.end_rounds();
+    };
     let verifier = oidc.map(|oidc| -> Arc<dyn TokenVerifier> { oidc });
     let authentication = authentication(&parts, arguments.no_auth, verifier);
     runtime.block_on(serve(settings, &parts, HttpConfig { tls, ..HttpConfig::new(authentication) }, listener, signal));
+    // Nobody waits for an answer any more, and other processes need not wait for the rest of this end.
+    parts.engine.hand_back();
     // Then nothing holds the engine any more, and the store is closed when it is dropped.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);
     Ok(())

@@ -23,6 +23,7 @@ fn what_was_acknowledged_outlives_kills() {
     let place = Place::new();
     let mut run = Run::new();
     prepare(&mut run, place.command(&["mcp", "mempalace"]));
+    budget.begin();
     let mut rounds = 0;
     while !budget.is_over() {
         rounds += 1;

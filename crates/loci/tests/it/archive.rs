@@ -301,6 +301,45 @@ fn an_import_that_was_cut_off_between_files_and_records_goes_on() {
     }
 }
 
+/// Whoever changes a note before its file has come changes the store alone, and is not undone by the file.
+#[test]
+fn what_was_said_of_a_note_before_its_file_came_stays() {
+    let here = filled();
+    for name in ["Kept.md", "Old.md", "Wrong.md"] {
+        put_note(&here, name, format!("{name} as it was exported\n").as_bytes());
+    }
+    here.run(&["vault", "reconcile"]).succeeded();
+    let whole = here.run(&["export", "-"]).succeeded().stdout;
+    let listed = here.json(&["list", "--limit", "100"]);
+    let id = |name: &str| {
+        let of_note = |memory: &&Value| memory["content"].as_str().unwrap().starts_with(name);
+        listed.as_array().unwrap().iter().find(of_note).unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    let [kept, old, wrong] = ["Kept", "Old", "Wrong"].map(id);
+    let there = Place::new();
+    let without_files: Vec<&str> = whole.lines().filter(|line| !line.contains(r#"{"note_file""#)).collect();
+    assert!(without_files.len() < whole.lines().count());
+    let ended = there.run_with_stdin(&["import", "-"], without_files.join("\n").as_bytes());
+    ended.failed(1, "of the kind note_file");
+    call(&there, "vault", &[("memory_forget", json!({"id": old}))]);
+    call(&there, "mememory", &[("update", json!({"id": kept, "content": "Kept, and said anew"}))]);
+    call(&there, "mememory", &[("forget", json!({"id": wrong}))]);
+    // What was removed for good comes back with an export that has it, as any memory does.
+    let ended = there.run_with_stdin(&["--json", "import", "-"], whole.as_bytes()).succeeded();
+    let imported: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(imported["notes"]["changed"], json!(["Kept.md", "Old.md"]), "{imported}");
+    assert!(ended.stderr.contains("Old.md was changed or removed here before its file came"), "{ended:?}");
+    assert_eq!(files(&there.data().join("vault")), ["Tea.md", "Wrong.md", "a/deep.md", "odd.md"]);
+    for is_looked_at in [false, true] {
+        if is_looked_at {
+            there.run(&["vault", "reconcile"]).succeeded();
+        }
+        assert!(there.run(&["show", &kept]).succeeded().stdout.contains("said anew"));
+        let listed = there.run(&["list", "--limit", "100"]).succeeded().stdout;
+        assert!(!listed.contains(&old) && listed.contains(&wrong), "{listed}");
+    }
+}
+
 /// As in a folder that is synced, where each side has made memories of the same files.
 #[test]
 fn a_file_that_is_another_memory_here_stays_that_one() {

@@ -2,7 +2,9 @@
 
 use std::io::{BufRead, BufReader};
 
-use loci_core::{Batch, Change, Clock, Expect, JobOutcome, JobStore, MemoryId, Space, Store, Timestamp, Visibility};
+use loci_core::{
+    Batch, Change, Clock, EnrichmentStatus, Expect, JobOutcome, JobStore, MemoryId, Space, Store, Timestamp, Visibility,
+};
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::FixedClock;
 use loci_testkit::contract::{memory, passage};
@@ -64,7 +66,8 @@ fn doctor_names_what_nobody_could_judge() {
     assert!(place.run(&["doctor"]).stdout.contains("0 memories wait for it, none failed"));
     {
         let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
-        let memory = loci_core::Memory { visibility: Visibility::Private, ..memory("poison") };
+        let (visibility, enrichment) = (Visibility::Private, Some(EnrichmentStatus::Failed));
+        let memory = loci_core::Memory { visibility, enrichment, ..memory("poison") };
         let now = FixedClock::new(Timestamp::from_microseconds(1)).now();
         let commit = |changes| store.commit(Batch { space: Space::default(), changes }).unwrap();
         let id = MemoryId::new("poison");

@@ -3,6 +3,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use loci_core::{Batch, Change, MemoryId, Space, Store, Timestamp};
+use loci_store_sqlite::{Options, SqliteStore};
 use serde_json::{Value, json};
 
 use crate::program::{Place, mode};
@@ -45,7 +47,7 @@ fn permissions_are_told_and_mended() {
     let place = Place::new();
     place.add(&["a"]);
     place.run(&["--json", "serve", "--bind", "256.0.0.1:1"]);
-    place.write("data/token", "loci_0");
+    place.write("data/token", format!("loci_{}\n", "0".repeat(64)));
     place.write("data/backups/old/copy.db", "x");
     place.write("data/vault/note.md", "# Note\n");
     let chmod = |name: &str, mode| {
@@ -193,6 +195,118 @@ fn the_owners_token_is_looked_up() {
     let (verdict, text) = verdict(&place);
     assert!(verdict == "warn" && text.contains("revoked"), "{text}");
     assert!(!text.contains("loci_"), "{text}");
+}
+
+#[test]
+fn a_file_that_holds_no_token_is_called_what_the_server_calls_it() {
+    let place = Place::new();
+    place.add(&["a"]);
+    let cut = format!("loci_{}", "0".repeat(40));
+    for bytes in [&b""[..], &[0; 70], &[0xff; 9], cut.as_bytes()] {
+        place.write("data/token", bytes);
+        let (code, rows) = rows(&place, &[]);
+        let (_, verdict, text) = rows.iter().find(|(check, _, _)| check == "token file").unwrap();
+        assert!(
+            code == 4 && verdict == "fail" && text.contains("holds no token; remove it and start again"),
+            "{rows:?}"
+        );
+        let refused = place.run(&["serve", "--bind", "127.0.0.1:0"]);
+        assert!(refused.code == 4 && refused.stderr.contains(text), "{refused:?}");
+    }
+}
+
+/// The verdict and the words of a check that has one row.
+#[track_caller]
+fn row_of(place: &Place, check: &str) -> (String, String) {
+    let (_, rows) = rows(place, &[]);
+    let mut of_check = rows.iter().filter(|(found, _, _)| found == check);
+    let (_, verdict, text) = of_check.next().unwrap_or_else(|| panic!("no {check}: {rows:?}"));
+    assert_eq!(of_check.next(), None);
+    (verdict.clone(), text.clone())
+}
+
+#[test]
+fn a_memory_from_the_future_is_told() {
+    let place = Place::new();
+    let import = |id: &str, moment: &str| {
+        let line = format!("{{\"content\": \"The kiln is hot\", \"id\": \"{id}\", \"created_at\": \"{moment}\"}}\n");
+        place.run_with_stdin(&["import", "-", "--no-wait"], line.as_bytes()).succeeded();
+    };
+    import("past", "2024-05-07T10:00:00Z");
+    assert_eq!(rows(&place, &[]).1.iter().filter(|row| row.0 == "newest").count(), 0);
+    import("future", "2999-05-07T10:00:00Z");
+    let (verdict, text) = row_of(&place, "newest");
+    assert!(verdict == "warn" && text.contains("future is of 2999-05-07") && text.contains("clock"), "{text}");
+}
+
+/// Jobs that nobody does, and those that nobody will do for long.
+#[test]
+fn a_memory_that_is_not_judged_in_time_is_told() {
+    const DAY: i64 = 86_400;
+    for (due_in, expected) in [(-DAY, "one has since"), (DAY, "the clock ran ahead")] {
+        let place = Place::new();
+        let id = MemoryId::new(place.add(&["a"]));
+        assert_eq!(row_of(&place, "enrichment").0, "ok");
+        {
+            let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
+            let now = now(&place).duration_since(SystemTime::UNIX_EPOCH).unwrap();
+            let due_at = Timestamp::from_microseconds(0).plus_seconds(now.as_secs().cast_signed() + due_in);
+            let changes = vec![Change::Enqueue { memory: id, due_at }];
+            store.commit(Batch { space: Space::default(), changes }).unwrap();
+        }
+        let (verdict, text) = row_of(&place, "enrichment");
+        assert!(verdict == "warn" && text.contains(expected) && text.contains("1 memories"), "{text}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_nearly_full_is_told() {
+    let place = Place::new();
+    place.add(&["a"]);
+    let (verdict, text) = row_of(&place, "disk");
+    assert!(verdict == "ok" && text.contains(" MB are free on "), "{text}");
+    let small = Place::new();
+    fs::create_dir(small.data()).unwrap();
+    if !crate::backup::mounted(&small.data(), "size=64m,mode=0700") {
+        eprintln!("SKIPPED: no file system can be mounted here, so that no disk is small");
+        return;
+    }
+    small.add(&["a"]);
+    let (verdict, text) = row_of(&small, "disk");
+    assert!(std::process::Command::new("umount").arg(small.data()).status().unwrap().success());
+    assert!(verdict == "warn" && text.contains("MB are free on tmpfs; free some space"), "{text}");
+}
+
+#[test]
+fn a_provider_of_tokens_that_is_away_is_told() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let issuer = format!("http://{closed}");
+    let place = Place::new().with("LOCI_OIDC_ISSUER", &issuer).with("LOCI_OIDC_AUDIENCE", "https://loci.example");
+    let (verdict, text) = row_of(&place, "identity");
+    assert!(verdict == "warn" && text.contains(&issuer) && text.contains("none of its tokens is accepted"), "{text}");
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_is_told() {
+    let pair = || rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (own, other) = (pair(), pair());
+    let place = Place::new();
+    let certificate = place.write("certificate.pem", own.cert.pem());
+    let key = place.path("key.pem");
+    let place =
+        place.with("LOCI_TLS_CERTIFICATE", certificate.to_str().unwrap()).with("LOCI_TLS_KEY", key.to_str().unwrap());
+    let cases = [
+        (own.signing_key.serialize_pem(), "ok", "can be used"),
+        (other.signing_key.serialize_pem(), "fail", "name two files that belong together"),
+        ("no key".to_owned(), "fail", "has no private key in it"),
+    ];
+    for (text, expected, words) in cases {
+        place.write("key.pem", text);
+        let (verdict, text) = row_of(&place, "certificate");
+        assert!(verdict == expected && text.contains(words) && text.contains("pem"), "{verdict} {text}");
+        assert_eq!(rows(&place, &[]).0, if expected == "ok" { 0 } else { 2 });
+    }
 }
 
 #[test]

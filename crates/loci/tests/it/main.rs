@@ -12,5 +12,6 @@ mod faults;
 mod import;
 mod program;
 mod reference;
+mod scratch;
 mod servers;
 mod settings;

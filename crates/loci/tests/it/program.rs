@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::scratch;
+
 /// Where commands run: nothing of the machine's own configuration reaches them, and no model is
 /// used unless a test says so.
 pub struct Place {
@@ -24,7 +26,7 @@ pub struct Ended {
 
 impl Place {
     pub fn new() -> Self {
-        Place { folder: tempfile::tempdir().unwrap(), variables: Vec::new() }.with("LOCI_EMBEDDING_PROVIDER", "none")
+        Place { folder: scratch::folder(), variables: Vec::new() }.with("LOCI_EMBEDDING_PROVIDER", "none")
     }
 
     pub fn with(mut self, variable: &str, value: &str) -> Self {

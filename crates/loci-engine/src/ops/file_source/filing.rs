@@ -204,9 +204,11 @@ impl<'a> Filing<'a> {
             let (file, expect) = (Box::new(read.file.clone()), read.before.clone().map(Box::new));
             plan.rows.push(Change::PutSourceFile { file, expect });
         }
-        let collection = &read.file.collection;
-        let forget = |path: &String| Change::DeleteSourceFile { collection: collection.clone(), path: path.clone() };
-        plan.rows.extend(read.moved_from.iter().map(forget));
+        if let Some(path) = &read.moved_from {
+            let (store, collection) = (&self.engine.store, read.file.collection.as_deref());
+            let row = store.source_file(&self.caller.space, collection, path)?;
+            plan.rows.extend(row.map(|row| Change::DeleteSourceFile { expect: Box::new(row) }));
+        }
         Ok(plan)
     }
 

@@ -133,8 +133,8 @@ pub struct Stream {
 impl Stream {
     /// Waits until the reply begins to arrive.
     pub async fn begun(&mut self) {
-        let arrived = tokio::time::timeout(Duration::from_mins(1), self.stream.fill_buf()).await;
-        assert!(!arrived.expect("a reply within 60 s").unwrap().is_empty());
+        let arrived = tokio::time::timeout(Duration::from_mins(2), self.stream.fill_buf()).await;
+        assert!(!arrived.expect("a reply within two minutes").unwrap().is_empty());
     }
 
     /// How much still arrives until the connection ends, well or not.
@@ -147,7 +147,7 @@ impl Stream {
     /// The whole reply.
     pub async fn rest(mut self) -> Reply {
         let mut text = String::new();
-        tokio::time::timeout(Duration::from_secs(30), self.stream.read_to_string(&mut text)).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_mins(2), self.stream.read_to_string(&mut text)).await.unwrap().unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let (status, headers) = parse_head(head);
         Reply { status, headers, body: body.to_owned() }
@@ -156,7 +156,7 @@ impl Stream {
     /// The message of the next event; none at the end.
     pub async fn next(&mut self) -> Option<Value> {
         // As a whole: the comments that keep a stream alive are no events.
-        tokio::time::timeout(Duration::from_secs(30), self.next_event()).await.expect("an event within 30 s")
+        tokio::time::timeout(Duration::from_mins(2), self.next_event()).await.expect("an event within two minutes")
     }
 
     async fn next_event(&mut self) -> Option<Value> {

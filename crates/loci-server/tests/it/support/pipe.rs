@@ -50,8 +50,8 @@ impl Pipe {
 
     /// The next message, whatever it is.
     pub async fn next(&mut self) -> Value {
-        let line = tokio::time::timeout(Duration::from_secs(30), self.output.next_line()).await;
-        let line = line.expect("a message within 30 s").unwrap().expect("a message before the end");
+        let line = tokio::time::timeout(Duration::from_mins(2), self.output.next_line()).await;
+        let line = line.expect("a message within two minutes").unwrap().expect("a message before the end");
         serde_json::from_str(&line).unwrap()
     }
 

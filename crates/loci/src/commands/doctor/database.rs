@@ -1,19 +1,17 @@
 //! What is in the database, and how far the work on it is.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
-use loci_core::{Caller, Clock, CollectionFilter, JobStore, TokenStore};
+use loci_core::{Caller, Clock, CollectionFilter, JobStore, Timestamp, TokenStore, lease_end_max};
 use loci_engine::{List, ModelState, NoteStatus};
-use loci_server::token_hash;
 use loci_store_sqlite::{Problem, ProblemKind, SqliteStore};
 
 use super::{Finding, Verdict, place};
 use crate::damage;
 use crate::exit::{Exit, Failure};
 use crate::output::moment;
-use crate::secret;
+use crate::secret::{self, TokenInFile};
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
 
@@ -105,15 +103,22 @@ fn embeddings(parts: &Parts) -> Option<Finding> {
 /// Whether the owner's token in its file opens anything.
 fn token_file(file: &Path, store: &SqliteStore) -> Option<Finding> {
     const WHAT: &str = "token file";
-    let secret = fs::read_to_string(file).ok()?;
     let shown = file.display();
-    Some(match store.token_by_hash(&token_hash(secret.trim())).ok()? {
-        Some(token) if token.is_valid(SystemClock.now()) => (WHAT, Verdict::Ok, format!("{shown} opens the server")),
-        Some(_) => {
+    Some(match secret::look(file, store) {
+        // What the store fails with is told of the database.
+        Err(failure) if failure.exit != Exit::DataFolder => return None,
+        Err(failure) => (WHAT, Verdict::Fail(failure.exit), failure.message),
+        Ok(None) => return None,
+        Ok(Some(TokenInFile::Known(token))) if token.is_valid(SystemClock.now()) => {
+            (WHAT, Verdict::Ok, format!("{shown} opens the server"))
+        }
+        Ok(Some(TokenInFile::Known(_))) => {
             let why = format!("the token in {shown} was revoked or has ended; remove the file, and make another one");
             (WHAT, Verdict::Warn, format!("{why}: loci token create"))
         }
-        None => (WHAT, Verdict::Warn, format!("the token in {shown} is not known yet; `loci serve` makes it valid")),
+        Ok(Some(TokenInFile::NotYetKnown(_))) => {
+            (WHAT, Verdict::Warn, format!("the token in {shown} is not known yet; `loci serve` makes it valid"))
+        }
     })
 }
 
@@ -149,18 +154,11 @@ fn enrichment(parts: &Parts) -> Vec<Finding> {
         return Vec::new();
     };
     let now = SystemClock.now();
-    let overdue = parts.store.next_job_at().ok().flatten().filter(|next| next.plus_seconds(JOB_DUE_SECONDS_MAX) < now);
-    let overdue = overdue.map(|since| {
-        let waiting = counts.waiting;
-        let since = moment(since);
-        let why = format!(
-            "of {waiting} memories that wait for it, one has since {since}: start `loci serve`, or see its log"
-        );
-        (WHAT, Verdict::Warn, why)
-    });
+    let next = parts.store.next_job_at(now).ok().flatten();
+    let untimely = next.and_then(|next| untimely(next, now, counts.waiting)).map(|why| (WHAT, Verdict::Warn, why));
     if counts.failed == 0 {
         let why = format!("{} memories wait for it, none failed", counts.waiting);
-        return vec![overdue.unwrap_or((WHAT, Verdict::Ok, why))];
+        return vec![untimely.unwrap_or((WHAT, Verdict::Ok, why))];
     }
     let noun = if counts.failed == 1 { "memory" } else { "memories" };
     let why = format!(
@@ -172,7 +170,24 @@ fn enrichment(parts: &Parts) -> Vec<Finding> {
         let why = format!("memory {} (attempts: {}): {}", job.memory, job.attempts, job.problem);
         (WHAT, Verdict::Warn, why)
     });
-    overdue.into_iter().chain([(WHAT, Verdict::Warn, why)]).chain(shown).collect()
+    untimely.into_iter().chain([(WHAT, Verdict::Warn, why)]).chain(shown).collect()
+}
+
+/// What is wrong if the next of the memories that wait to be judged is due then: nobody does it, or nobody will for long.
+fn untimely(next: Timestamp, now: Timestamp, waiting: u64) -> Option<String> {
+    let shown = moment(next);
+    if next.plus_seconds(JOB_DUE_SECONDS_MAX) < now {
+        return Some(format!(
+            "of {waiting} memories that wait for it, one has since {shown}: start `loci serve`, or see its log"
+        ));
+    }
+    // Whatever is tried again is so before that.
+    (next > lease_end_max(now)).then(|| {
+        format!(
+            "{waiting} memories wait for it, none of which is judged before {shown}: they were stored while the clock \
+             ran ahead, or it is behind now; they are found all the same"
+        )
+    })
 }
 
 /// A memory from the future hides that the clock was wrong once, or is now.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use loci_core::{Clock, TokenVerifier};
+use loci_core::{Clock, Timestamp, TokenVerifier};
 use loci_engine::SearchMode;
 use loci_oidc::{KeyStatus, OidcVerifier};
 use loci_server::{MonotonicTime, Tls};
@@ -61,10 +61,29 @@ pub fn model(settings: &Settings) -> Finding {
 }
 
 pub fn clock() -> Finding {
-    let now = SystemClock.now();
+    clock_at(SystemClock.now())
+}
+
+fn clock_at(now: Timestamp) -> Finding {
     let why = format!("it is {}", moment(now));
     if now.microseconds() / 1_000_000 < CLOCK_SECONDS_MIN {
         return ("clock", Verdict::Warn, format!("{why}, which cannot be; set the clock, or ages will be wrong"));
     }
     ("clock", Verdict::Ok, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_never_set_is_told() {
+        let said = |seconds: i64| clock_at(Timestamp::from_microseconds(0).plus_seconds(seconds));
+        for wrong in [0, CLOCK_SECONDS_MIN - 1] {
+            let (what, verdict, why) = said(wrong);
+            assert!(what == "clock" && verdict == Verdict::Warn && why.contains("set the clock"), "{why}");
+        }
+        let (what, verdict, why) = said(CLOCK_SECONDS_MIN);
+        assert!(what == "clock" && verdict == Verdict::Ok && why == "it is 2025-01-01T00:00:00Z", "{why}");
+    }
 }

@@ -40,7 +40,8 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     target.put(draft)?;
 
     let is_whole = salvaged.is_whole();
-    let Salvaged { records, repeated, lost, lost_more, pages, damaged_pages, damaged_pages_more, log } = salvaged;
+    let Salvaged { records, repeated, lost, lost_more, pages, missing_pages, .. } = salvaged;
+    let Salvaged { damaged_pages, damaged_pages_more, log, .. } = salvaged;
     let page = |DamagedPage { number, problem }: &DamagedPage| json!({"page": number, "problem": problem});
     let value = json!({
         "file": target.file,
@@ -49,6 +50,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         "lost": lost,
         "lost_more": lost_more,
         "pages": pages,
+        "missing_pages": missing_pages,
         "damaged_pages": damaged_pages.iter().map(page).collect::<Vec<_>>(),
         "damaged_pages_more": damaged_pages_more,
         "log": log.problem(),
@@ -57,7 +59,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     let mut text =
         format!("salvaged {records} records into {}; bring them back with `loci import`\n", target.file.display());
     let damaged = damaged_pages.len() as u64 + damaged_pages_more;
-    let _ = writeln!(text, "{pages} pages were found; {damaged} are damaged or missing");
+    let _ = writeln!(text, "pages: {pages} found, {damaged} of them damaged; {missing_pages} missing");
     output.either(&value, text)?;
     if let Some(problem) = log.problem() {
         note(format_args!("log: {problem}"));
