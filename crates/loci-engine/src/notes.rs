@@ -17,7 +17,7 @@ use loci_core::{
 
 use crate::{Bell, Engine};
 
-pub(crate) use change::{cannot_change, in_file_or_store, no_folder};
+pub(crate) use change::{cannot_change, in_file_or_store, no_folder, not_note};
 pub use index::NOTE_KIND;
 pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
 pub(crate) use look::Extent;

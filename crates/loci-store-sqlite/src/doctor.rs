@@ -194,6 +194,7 @@ impl Structure {
 
     /// Names the tables that have fewer rows than there are traces of: rows in any page, to which no tree may lead; of
     /// what was filed also entries in an index that has all of the table's rows and more; several indexes at odds with it.
+    /// Of what is derived, rows in other pages alone may be those of a tree that a repair has left behind, deleted since.
     fn find_lost_rows(
         &mut self,
         connection: &Connection,
@@ -202,25 +203,24 @@ impl Structure {
         if self.problems.is_empty() {
             return Ok(());
         }
-        for (table, rows, found) in tables::lost_rows(connection)? {
-            let text = format!("{table} has {rows} rows, and there are {found} in all pages");
-            if !trees::is_derived(&table) {
-                self.problems.push(damaged(text));
-            } else if self.broken_trees.insert(table) {
-                self.problems.push(derived(text));
-            }
-        }
         let mut tables: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (index, faults) in faults {
             let sql = "SELECT tbl_name FROM sqlite_master WHERE type = 'index' AND name = ?1";
             let table: String = connection.prepare_cached(sql)?.query_row([index], |row| row.get(0))?;
+            let has_more = faults.contains(&IndexFault::Count) && !faults.contains(&IndexFault::Missing);
+            // One that has more counts as two.
+            tables.entry(table).or_default().extend(iter::repeat_n(index.as_str(), 1 + usize::from(has_more)));
+        }
+        for (table, rows, found) in tables::lost_rows(connection)? {
+            let text = format!("{table} has {rows} rows, and there are {found} in all pages");
             if !trees::is_derived(&table) {
-                let has_more = faults.contains(&IndexFault::Count) && !faults.contains(&IndexFault::Missing);
-                // One that has more counts as two.
-                tables.entry(table).or_default().extend(iter::repeat_n(index.as_str(), 1 + usize::from(has_more)));
+                self.problems.push(damaged(text));
+            } else if tables.contains_key(&table) && self.broken_trees.insert(table) {
+                self.problems.push(derived(text));
             }
         }
-        for (table, mut indexes) in tables.into_iter().filter(|(_, indexes)| indexes.len() > 1) {
+        tables.retain(|table, indexes| !trees::is_derived(table) && indexes.len() > 1);
+        for (table, mut indexes) in tables {
             indexes.dedup();
             let indexes = indexes.join(", ");
             self.problems.push(damaged(format!("{table} lacks rows that its indexes know: {indexes}")));

@@ -129,8 +129,7 @@ impl Work<'_> {
         }
         trees.append(&mut tables);
         for tree in trees {
-            let (name, database) = (tree.clone(), self.database.clone());
-            let tried = self.writer.run(move |connection| replace_tree(connection, &database, &name));
+            let tried = self.replace_tree(&tree);
             let done_with = |carried: Option<CarriedOver>| {
                 let kept = carried.map_or_else(String::new, |CarriedOver { found, known }| {
                     let lost = match known - found {
@@ -158,6 +157,12 @@ impl Work<'_> {
             Err(error) => Err(format!("could not give back {what}: {}", error.message)),
         });
         Ok(true)
+    }
+
+    /// Makes a tree anew. The pages of the one before stay until they are given back.
+    pub(crate) fn replace_tree(&self, tree: &str) -> Result<Option<CarriedOver>> {
+        let (name, database) = (tree.to_owned(), self.database.clone());
+        self.writer.run(move |connection| replace_tree(connection, &database, &name))
     }
 
     /// Makes the indexes anew that are wrong; says whether what was filed is still whole, as far as can be seen now.

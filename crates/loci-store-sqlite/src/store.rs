@@ -123,7 +123,7 @@ impl SqliteStore {
         done
     }
 
-    fn work(&self) -> Work<'_> {
+    pub(crate) fn work(&self) -> Work<'_> {
         Work { database: &self.database, readers: &self.readers, writer: &self.writer }
     }
 

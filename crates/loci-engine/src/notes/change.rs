@@ -21,6 +21,11 @@ pub(crate) fn cannot_change(reason: &str) -> Error {
     Error::new(ErrorCode::Conflict, format!("the note was not changed: {reason}"))
 }
 
+/// What a change of a memory in the store alone relies on; none where there are no notes.
+pub(crate) fn not_note(space: &Space, id: &MemoryId) -> Option<Change> {
+    (*space == Space::default()).then(|| Change::NotNote { id: id.clone() })
+}
+
 /// What `in_file` makes of a memory that is a note, or `in_store` of one that is not. Each says none if it is the other:
 /// any memory may become a note, and cease to be one, while it is read.
 ///
@@ -71,7 +76,7 @@ impl Engine {
             }
             let (change, done) = change(memory)?;
             if let Some(change) = change {
-                let changes = vec![Change::NotNote { id: id.clone() }, change];
+                let changes = not_note(&caller.space, id).into_iter().chain([change]).collect();
                 self.store.commit(Batch { space: caller.space.clone(), changes })?;
             }
             Ok(Some(done))
@@ -111,6 +116,9 @@ impl Engine {
             }
             if self.look(notes, Extent::Everything, Some(&path))?.away.is_some() {
                 return Err(Error::unavailable("the folder of notes is away, so that nothing in it can be changed"));
+            }
+            if self.store.note_file_of(&caller.space, id)?.is_some_and(|row| row.is_expected()) {
+                return Err(Error::unavailable("the note was not changed: its file cannot be read"));
             }
         }
         Err(cannot_change("its file changes all the time; try again"))
@@ -186,8 +194,8 @@ impl Engine {
         let filter = Filter { forgotten: Forgotten::Hide, ..filter.clone() };
         let notes = self.store.notes_among(&filter, usize::MAX)?;
         for id in notes.into_iter().filter(|id| only.is_none_or(|only| only == id)) {
-            match self.forget_softly(caller, &id) {
-                Ok(_) => forgotten += 1,
+            match self.forget_note(caller, &id) {
+                Ok(note) => forgotten += usize::from(note.is_some()),
                 // Its file is gone meanwhile.
                 Err(error) if error.code == ErrorCode::NotFound => {}
                 Err(error) if error.code == ErrorCode::Conflict => remaining.push((id, error)),

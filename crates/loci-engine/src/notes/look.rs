@@ -246,7 +246,9 @@ impl Look<'_> {
         let left = held.filter(|held| *held != id);
         self.holders.insert(id.clone(), path);
         self.report.moved += usize::from(is_moved);
-        let is_new = self.found.insert(id.clone());
+        // What was expected there may not have come, but something else.
+        let is_other = |row: &NoteFile| row.is_expected() && row.hash != hash && !says_id;
+        let is_new = self.found.insert(id.clone()) || before.as_ref().is_some_and(is_other);
         self.report.indexed += usize::from(!is_moved && (is_new || before.is_none_or(|row| row.hash != hash)));
         let problem = blank.problem.or_else(|| is_duplicate.then(duplicate_uid));
         let row = NoteFile { memory: Some(id), says_id, problem, ..blank };

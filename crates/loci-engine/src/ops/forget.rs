@@ -18,7 +18,7 @@ impl Engine {
                 return Ok(None);
             }
             self.writable(caller, id)?;
-            self.forget_softly(caller, id).map(|_| Some(()))
+            Ok(self.forget_note(caller, id)?.map(drop))
         };
         let in_store = || {
             self.change_in_store(caller, id, Forgotten::Show, |memory| {

@@ -14,17 +14,6 @@ impl Engine {
     /// it is a note whose frontmatter is broken, or that others change all the time; `unavailable` if the store
     /// or the folder of notes cannot be written.
     pub fn forget_softly(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        let none = Embedded::default();
-        let in_file = || {
-            self.change_note(caller, id, Forgotten::Show, &none, |_, note| {
-                if note.is_deleted {
-                    return Ok(false);
-                }
-                note.is_deleted = true;
-                note.deleted_at = Some(self.note_time());
-                Ok(true)
-            })
-        };
         let in_store = || {
             self.change_in_store(caller, id, Forgotten::Show, |memory| {
                 if memory.forgotten_at.is_some() {
@@ -35,6 +24,18 @@ impl Engine {
                 Ok((Some(Change::Put { memory: Box::new(forgotten.clone()), passages: None, expect }), forgotten))
             })
         };
-        in_file_or_store(in_file, in_store)
+        in_file_or_store(|| self.forget_note(caller, id), in_store)
+    }
+
+    /// The same for a note, in its file; none if the memory is no note.
+    pub(crate) fn forget_note(&self, caller: &Caller, id: &MemoryId) -> Result<Option<Memory>> {
+        self.change_note(caller, id, Forgotten::Show, &Embedded::default(), |_, note| {
+            if note.is_deleted {
+                return Ok(false);
+            }
+            note.is_deleted = true;
+            note.deleted_at = Some(self.note_time());
+            Ok(true)
+        })
     }
 }

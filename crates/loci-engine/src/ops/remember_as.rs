@@ -3,6 +3,7 @@
 use loci_core::{Batch, Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
 
 use crate::Engine;
+use crate::notes::not_note;
 use crate::ops::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
 
 impl Engine {
@@ -29,7 +30,7 @@ impl Engine {
                 Some(old) => (in_place_of(&old, new.clone()), Expect::Revision(old.revision)),
             };
             let put = Change::Put { memory: Box::new(memory.clone()), passages: Some(passages.clone()), expect };
-            let not_note = (expect != Expect::Absent).then(|| Change::NotNote { id: id.clone() });
+            let not_note = not_note(&caller.space, id).filter(|_| expect != Expect::Absent);
             let changes = not_wiped(&memory, since).into_iter().chain(not_note).chain([put]).collect();
             match self.store.commit(Batch { space: caller.space.clone(), changes }) {
                 // Nobody has stored it meanwhile: it will not help to try again.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use loci_core::{Batch, Change, Clock, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader, Store};
+use loci_core::{Batch, Change, Clock, Expect, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader, Store};
 use loci_engine::{AppendNote, Appended, Discard, KeyedNote, Reconciled};
 
 use super::note_folder::{MemoryFolder, Texts};
@@ -208,6 +208,50 @@ fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
         assert!(text.contains(written), "{text}");
         vault.assert_settled();
     }
+}
+
+/// Whoever puts files there may end between saying so and doing it.
+#[test]
+fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
+    let expecting = || {
+        let vault = vault();
+        vault.folder.write("a.md", "text without a uid");
+        vault.reconcile();
+        let (row, memory) = (vault.row("a.md"), vault.memory("a.md"));
+        let changes = vec![Change::DeleteNoteFile { path: "a.md".to_owned() }];
+        vault.store.commit(Batch { space: Space::default(), changes }).unwrap();
+        let expected = vault.engine.expect_notes(&[(&row, Expect::Revision(memory.revision))]).unwrap();
+        assert_eq!(expected, [true]);
+        (vault, memory)
+    };
+    let (vault, memory) = expecting();
+    vault.reconcile();
+    assert_eq!(vault.memory("a.md").id, memory.id);
+    vault.assert_settled();
+
+    let (vault, memory) = expecting();
+    vault.folder.write("a.md", "something else that lies there");
+    vault.reconcile();
+    assert_eq!(vault.stored(&memory.id).unwrap().content, memory.content);
+    assert_ne!(vault.memory("a.md").id, memory.id);
+
+    for is_changed_first in [false, true] {
+        let (vault, memory) = expecting();
+        vault.folder.remove("a.md");
+        if is_changed_first {
+            vault.engine.update(&ann(), &memory.id, "said anew", None).unwrap();
+            assert_eq!(vault.stored(&memory.id).unwrap().content, "said anew");
+        }
+        vault.engine.forget(&ann(), &memory.id).unwrap();
+        assert_eq!(vault.stored(&memory.id), None);
+        vault.assert_settled();
+    }
+
+    let (vault, memory) = expecting();
+    vault.folder.hide("a.md", true);
+    let error = vault.engine.forget(&ann(), &memory.id).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Unavailable, "{error:?}");
+    assert!(vault.stored(&memory.id).is_some());
 }
 
 /// Between its file and the index, a process may end. The caller tries again under its key.

@@ -376,3 +376,31 @@ fn a_repair_keeps_the_cached_answers_that_can_be_read() {
         assert_eq!(told.contains(&format!("; {lost} or more are lost")), lost > 0 && name != "access", "{told}");
     }
 }
+
+/// Where the disk is full, or the process ends, the tree that was left behind is still in the file.
+#[test]
+fn a_repair_brings_nothing_back_that_was_deleted_since_another_one() {
+    let (folder, store) = store();
+    drop(store);
+    let filled = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+        INSERT INTO cache_entry (space, id, owner, created_at, expires_at, query, response)
+        SELECT 'main', printf('answer-%d', i), 'ann', i, i + 9, 'query', hex(zeroblob(200)) FROM n";
+    raw(&folder).execute_batch(filled).unwrap();
+    let root: u32 = raw(&folder)
+        .query_row("SELECT rootpage FROM sqlite_master WHERE name = 'cache_entry'", [], |row| row.get(0))
+        .unwrap();
+    let path = folder.path().join("loci.db");
+    let mut damaged = std::fs::read(&path).unwrap();
+    damaged[(root as usize - 1) * 4_096..][..4_096].fill(0);
+    std::fs::write(&path, damaged).unwrap();
+    let answers =
+        || -> u32 { raw(&folder).query_row("SELECT count(*) FROM cache_entry", [], |row| row.get(0)).unwrap() };
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    assert!(store.work().replace_tree("cache_entry").unwrap().is_some());
+    assert_eq!(answers(), 60);
+    raw(&folder).execute_batch("DELETE FROM cache_entry WHERE created_at > 20").unwrap();
+    let done = store.repair().unwrap();
+    assert_eq!(answers(), 20, "{done:?}");
+    assert_eq!(store.integrity_check(), Ok(Vec::new()), "{done:?}");
+    assert!(done.iter().flatten().any(|done| done.starts_with("gave back")), "{done:?}");
+}

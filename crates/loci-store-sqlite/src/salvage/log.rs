@@ -36,6 +36,8 @@ pub struct LogState {
     /// Whether a whole commit is among these, behind one that is not: then more is missing than a write that was
     /// cut off.
     pub hides_commits: bool,
+    /// Pages of the database after that commit; none without one.
+    pub database_pages: Option<u32>,
     /// Damaged pages before those: the database file has all up to them already, so that nothing is lost with them.
     pub passed_over: u64,
 }
@@ -49,7 +51,7 @@ impl LogState {
 
     /// What the person has to know who opens the database; nothing if all of the log can be read.
     pub fn problem(&self) -> Option<String> {
-        let LogState { pages, unread, hides_commits, passed_over } = self;
+        let LogState { pages, unread, hides_commits, passed_over, database_pages: _ } = self;
         if *unread == 0 {
             let why =
                 "of the write-ahead log are damaged, and nothing is lost with them: the database has all up to them";
@@ -158,9 +160,16 @@ struct Frame {
     page: u32,
     /// Whether its checksum is right after that of the frame before it.
     is_intact: bool,
-    ends_commit: bool,
+    /// Pages of the database after the commit that it ends; none if it ends none.
+    database_pages: Option<u32>,
     /// Whether it may be of this run of the log.
     may_be_ours: bool,
+}
+
+impl Frame {
+    fn ends_commit(&self) -> bool {
+        self.database_pages.is_some()
+    }
 }
 
 /// A log while it is read.
@@ -250,7 +259,7 @@ impl Reading {
     fn add(&mut self, frame: &[u8], is_whole: bool) {
         if frame.len() < FRAME_HEADER_BYTES {
             if !frame.is_empty() {
-                self.frames.push(Frame { page: 0, is_intact: false, ends_commit: false, may_be_ours: true });
+                self.frames.push(Frame { page: 0, is_intact: false, database_pages: None, may_be_ours: true });
             }
             return;
         }
@@ -266,7 +275,12 @@ impl Reading {
         let may_be_ours = is_zeros || ours.is_some_and(|ours| ours[0] == salts[0] || ours[1] == salts[1]);
         let is_intact = is_whole && is_ours && word(0) > 0 && summed == noted;
         self.checksum = noted;
-        self.frames.push(Frame { page: word(0), is_intact, ends_commit: word(4) > 0, may_be_ours });
+        self.frames.push(Frame {
+            page: word(0),
+            is_intact,
+            database_pages: Some(word(4)).filter(|pages| *pages > 0),
+            may_be_ours,
+        });
     }
 }
 
@@ -294,7 +308,7 @@ fn committed_frames(database: &Path, salts: [u32; 2]) -> Option<usize> {
 /// The end of the last commit before which, from that frame on, all are intact.
 fn commits_from(frames: &[Frame], start: usize) -> usize {
     let intact = frames[start..].iter().take_while(|frame| frame.is_intact);
-    let ends = intact.enumerate().filter(|(_, frame)| frame.ends_commit);
+    let ends = intact.enumerate().filter(|(_, frame)| frame.ends_commit());
     ends.last().map_or(start, |(place, _)| start + place + 1)
 }
 
@@ -303,7 +317,8 @@ fn state_after(frames: &[Frame], end: usize) -> LogState {
     LogState {
         pages: end as u64,
         unread: rest.iter().filter(|frame| frame.may_be_ours).count() as u64,
-        hides_commits: rest.iter().any(|frame| frame.is_intact && frame.ends_commit),
+        hides_commits: rest.iter().any(|frame| frame.is_intact && frame.ends_commit()),
+        database_pages: frames[..end].last().and_then(|frame| frame.database_pages),
         passed_over: 0,
     }
 }
@@ -325,7 +340,7 @@ fn copied_up_to(frames: &[Frame], log: &File, page_size: usize, database: &Path,
         file.take(page_size as u64).read_to_end(&mut page).ok()?;
         (page.len() == page_size).then_some(page)
     };
-    let end = frames.iter().rposition(|frame| frame.is_intact && frame.ends_commit).map_or(0, |last| last + 1);
+    let end = frames.iter().rposition(|frame| frame.is_intact && frame.ends_commit()).map_or(0, |last| last + 1);
     let committed = frames[..end].iter().enumerate().filter(|(_, frame)| frame.is_intact);
     let newest: HashMap<u32, usize> = committed.map(|(number, frame)| (frame.page, number)).collect();
     // Pages of which the database has another version, from before the last damaged one, and since then.
@@ -352,7 +367,7 @@ fn copied_up_to(frames: &[Frame], log: &File, page_size: usize, database: &Path,
                 since.insert(frame.page);
             }
         }
-        if frame.ends_commit && since.is_empty() && before.len() <= damaged && same_since > 0 && same > 1 {
+        if frame.ends_commit() && since.is_empty() && before.len() <= damaged && same_since > 0 && same > 1 {
             copied = Some(number + 1);
         }
     }

@@ -66,7 +66,9 @@ impl Pages {
         let in_log = log.as_ref().and_then(|log| log.pages.keys().max().copied()).unwrap_or(0);
         let begins_well = is_sound || log.as_ref().is_some_and(|log| log.pages.contains_key(&1));
         let is_cut = bytes % size as u64 > 0 && log.as_ref().is_none_or(|log| !log.pages.contains_key(&in_file));
-        let count = in_file.max(in_log);
+        // What lies behind the last commit's end is what a checkpoint has not cut off yet.
+        let in_use = state.database_pages.filter(|_| state.unread == 0).unwrap_or(u32::MAX);
+        let count = in_file.max(in_log).min(in_use);
         let mut pages =
             Pages { file, log, size, in_file, count, noted: None, version: None, state, problems: Vec::new() };
         let header = pages.read(1).filter(|_| begins_well);
@@ -93,10 +95,12 @@ impl Pages {
             && (number(52), number(64)) == (0, 0)
             && i64::from(number(68)) == schema::APPLICATION_ID
             && self.version.is_some();
+        // Whoever made the file ended before anything was in it.
+        let has_just_begun = self.count == 1 && (number(44), number(60), number(68)) == (0, 0, 0);
         if (1..FIRST_VERSION).contains(&i64::from(number(60))) {
             self.problems
                 .push((1, "its rows carry no checksums, so that none is known again: the schema is older than 7"));
-        } else if !is_ours {
+        } else if !is_ours && !has_just_begun {
             self.problems.push((1, "what the database begins with is not what loci writes"));
         }
         if noted.is_some_and(|noted| noted > self.count) {

@@ -160,6 +160,43 @@ fn database(memories: usize) -> Vec<u8> {
 }
 
 #[test]
+fn a_database_in_which_nothing_is_yet_is_whole() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let connection = Connection::open(file.path()).unwrap();
+    connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    drop(connection);
+    let (report, records) = salvaged(&fs::read(file.path()).unwrap());
+    assert!(report.is_whole() && report.pages == 1, "{report:?}");
+    assert_eq!(records, Vec::new());
+}
+
+/// A checkpoint that cannot be done yet leaves pages in the file that the database has no more.
+#[test]
+fn what_lies_behind_the_end_of_the_last_commit_is_no_part_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("loci.db");
+    fs::write(&path, database(100)).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    checksum::register(&connection).unwrap();
+    connection.pragma_update(None, "secure_delete", false).unwrap();
+    // With its content, of which the page is not written again.
+    let gone = "PRAGMA foreign_keys = OFF; DELETE FROM memory WHERE row > 5; DELETE FROM content WHERE memory > 5;";
+    connection.execute_batch(gone).unwrap();
+    let reader = Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM memory").unwrap();
+    connection.execute_batch("VACUUM").unwrap();
+    let mut records = 0;
+    let visit = &mut |_: Archived| {
+        records += 1;
+        Ok(())
+    };
+    let report = salvage(&path, NOW, visit).unwrap();
+    let in_file = fs::metadata(&path).unwrap().len() / PAGE_SIZE as u64;
+    assert!(report.pages < in_file, "{report:?}");
+    assert!(report.damaged_pages.is_empty() && records <= 6, "{records}: {report:?}");
+}
+
+#[test]
 fn what_was_behind_the_end_of_a_file_that_was_cut_off_is_told() {
     let whole = database(600);
     let pages = whole.len() / PAGE_SIZE;

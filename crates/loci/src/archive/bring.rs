@@ -8,6 +8,7 @@ use loci_engine::{BroughtBack, Engine, NOTE_KIND};
 use loci_vault::{Placed, VaultFolder};
 use serde_json::{Value, json};
 
+use super::markdown::GLOBAL;
 use super::shapes::{Counts, Line};
 use super::{Entry, Note, NoteBytes, Part};
 use crate::exit::{Exit, Failure};
@@ -394,10 +395,11 @@ fn row(space: &Space, known: NoteFile) -> Archived {
     Archived { space: space.clone(), record: Record::NoteFile(Box::new(known)) }
 }
 
-/// What tells whether a memory was changed since an export.
+/// What tells whether that of a memory which its file says was changed since an export.
 fn digest(memory: &Memory) -> u64 {
     let mut hasher = DefaultHasher::new();
-    let Memory { revision, content, title, tags, forgotten_at, .. } = memory;
-    (revision, content, title, tags, forgotten_at).hash(&mut hasher);
+    let Memory { content, title, tags, forgotten_at, place, delivery, .. } = memory;
+    let collection = place.collection.as_deref().filter(|name| *name != GLOBAL);
+    (content, title, tags, forgotten_at, collection, &place.section, delivery.name()).hash(&mut hasher);
     hasher.finish()
 }

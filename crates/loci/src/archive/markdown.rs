@@ -19,7 +19,7 @@ const NOTES: &str = "notes";
 /// The file of all that is no memory, whose end says that the folder is whole.
 const RECORDS: &str = "records.jsonl";
 /// The folder of what is in no collection.
-const GLOBAL: &str = "global";
+pub(super) const GLOBAL: &str = "global";
 /// What frontmatter stands between.
 const FENCE: &str = "---\n";
 /// The first key of frontmatter: the how-manieth memory it is.
