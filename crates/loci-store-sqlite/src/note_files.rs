@@ -82,7 +82,8 @@ pub(crate) fn of_memory(connection: &Connection, space: &Space, memory: &MemoryI
     rows.next()?.map(read_file).transpose()
 }
 
-/// Those that are there come before those that are expected. The index is named, since a look at all files of the space would find them in the order of their paths.
+/// Those that are there come before those that are expected. The index is named, since a look at all files of the space
+/// would find them in the order of their paths.
 pub(crate) fn of_memory_sql() -> String {
     format!(
         "SELECT {} FROM note_file INDEXED BY note_file_by_memory
