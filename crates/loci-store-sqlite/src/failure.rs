@@ -44,7 +44,7 @@ impl Failure {
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Failure::Database(error) => is_damage(error),
-            Failure::Refused(error) => error.message.ends_with(DAMAGED),
+            Failure::Refused(error) => tells_of_damage(&error.message),
         }
     }
 }
@@ -75,6 +75,11 @@ pub(crate) fn describe(error: &rusqlite::Error) -> Error {
 
 /// How every message ends that tells of damage.
 const DAMAGED: &str = " is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on";
+
+/// Whether this is the message of a failure that comes from a damaged database, be it only from what can be made anew.
+pub fn tells_of_damage(message: &str) -> bool {
+    message.ends_with(DAMAGED)
+}
 
 /// The database holds something that no version of loci writes.
 pub(crate) fn damaged() -> Error {

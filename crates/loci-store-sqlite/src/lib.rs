@@ -55,6 +55,7 @@ mod writer;
 
 pub use backup::{DAMAGED_LOG, Inspected, RESTORE_MARK, Snapshot};
 pub use doctor::{Problem, ProblemKind};
+pub use failure::tells_of_damage;
 pub use folder::file_system;
 pub use open::{OpenError, Options};
 pub use presence::AloneLock;

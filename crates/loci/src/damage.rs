@@ -6,7 +6,9 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 use loci_core::Error;
-use loci_store_sqlite::{DAMAGED_LOG, LogState, Options, Problem, ProblemKind, SqliteStore, look_at_log};
+use loci_store_sqlite::{
+    DAMAGED_LOG, LogState, Options, Problem, ProblemKind, SqliteStore, look_at_log, tells_of_damage,
+};
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
@@ -46,7 +48,11 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
         let _ = sender.send(problems.unwrap_or_default());
     });
     let problems = findings.recv_timeout(LOOK_TIMEOUT).unwrap_or_default();
-    told(&problems, settings).unwrap_or(failure)
+    told(&problems, settings).unwrap_or_else(|| {
+        // Nothing that was filed, or more than could be looked at in time.
+        let exit = if tells_of_damage(&failure.message) { Exit::Database } else { failure.exit };
+        Failure { exit, ..failure }
+    })
 }
 
 /// The failure of a command that cannot go on with these problems; none if nothing that was filed is damaged.

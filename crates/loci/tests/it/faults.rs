@@ -73,9 +73,19 @@ fn a_database_that_is_none() {
     assert!(report.code == 5 && report.stdout.contains("loci.db is damaged"), "{report:?}");
 }
 
+/// Bytes of a page of a database.
+const PAGE: usize = 4_096;
+
+/// Puts a database, without a log, in the place of what is there.
+fn put_database(place: &Place, database: &[u8]) {
+    for log in ["loci.db-wal", "loci.db-shm"] {
+        let _ = std::fs::remove_file(place.data().join(log));
+    }
+    std::fs::write(place.data().join("loci.db"), database).unwrap();
+}
+
 #[test]
 fn a_damaged_database_is_told_from_everything_else() {
-    const PAGE: usize = 4_096;
     let place = Place::new();
     // Texts of one page and of several.
     place.add_all((0..120).map(|number: usize| {
@@ -83,14 +93,8 @@ fn a_damaged_database_is_told_from_everything_else() {
             + if number.is_multiple_of(9) { " rule" } else { "" }
     }));
     let listed = place.run(&["list", "--limit", "1000"]).succeeded().stdout;
-    let path = place.data().join("loci.db");
-    let whole = std::fs::read(&path).unwrap();
-    let put = |database: &[u8]| {
-        for log in ["loci.db-wal", "loci.db-shm"] {
-            let _ = std::fs::remove_file(place.data().join(log));
-        }
-        std::fs::write(&path, database).unwrap();
-    };
+    let whole = std::fs::read(place.data().join("loci.db")).unwrap();
+    let put = |database: &[u8]| put_database(&place, database);
     let commands: [&[&str]; 5] =
         [&["list", "--limit", "1000"], &["search", "bead"], &["stats"], &["add", "Another bead"], &["bootstrap"]];
     let mut failures = 0;
@@ -142,6 +146,32 @@ fn a_damaged_database_is_told_from_everything_else() {
     assert!(place.run(&["doctor"]).stdout.contains("loci-v1-20260101T000000Z.db is the newest backup"));
     put(&whole);
     place.run(&["doctor"]).succeeded();
+}
+
+#[test]
+fn a_broken_index_is_told_as_damage_and_costs_no_memory() {
+    // The first byte of a page of an index, between others or with entries (file format, section 1.6).
+    const INDEX: [u8; 2] = [2, 10];
+    let place = Place::new();
+    place.add_all((0..3).map(|number| format!("Bead {number} of the long string")));
+    let listed = place.run(&["list"]).succeeded().stdout;
+    let whole = std::fs::read(place.data().join("loci.db")).unwrap();
+    let mut broken = 0;
+    for page in (1..whole.len() / PAGE).filter(|page| INDEX.contains(&whole[page * PAGE])) {
+        let mut damaged = whole.clone();
+        damaged[page * PAGE..(page + 1) * PAGE].fill(0xa5);
+        put_database(&place, &damaged);
+        let ended = place.run(&["list"]);
+        let report = (ended.code != 0).then(|| place.run(&["doctor"]));
+        if let Some(report) = report.filter(|report| !report.stdout.contains("copy the folder")) {
+            broken += 1;
+            ended.failed(5, "loci doctor");
+            assert!(report.code == 5 && report.stdout.contains("doctor --fix"), "page {page}: {report:?}");
+            place.run(&["doctor", "--fix"]).succeeded();
+            assert_eq!(place.run(&["list"]).succeeded().stdout, listed, "page {page}: {report:?}");
+        }
+    }
+    assert!(broken > 0, "no index was needed");
 }
 
 #[test]
