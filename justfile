@@ -54,7 +54,7 @@ test *arguments:
 
 # Kills loci, cuts its power and lets its disk fail, a minute in all; arguments go to the test (crates/loci/tests/crash)
 crash *arguments:
-    LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-20}" cargo test --package loci --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
+    LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-20}" cargo test --workspace --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
 
 # Builds the documentation; a broken link is an error
 doc:

@@ -102,14 +102,15 @@ fn every_damage_is_noticed(copied: Copied, has_index: bool) {
         damaged[place] ^= 1 << random.below(8);
         damages.push((format!("a bit of byte {place} flipped"), damaged, place, false));
     };
-    (0..HEADER).for_each(|place| flip(place, &mut random));
+    (0..HEADER).step_by(if is_complete() { 1 } else { 3 }).for_each(|place| flip(place, &mut random));
     for frame in 0..frames {
         let start = HEADER + frame * FRAME;
         // One kind after the other, but of the ends of commits all.
         let is_end = states.iter().any(|(end, _)| *end == start + FRAME || *end == start);
         // Nothing tells that a log was longer which a checkpoint copied; see `salvage.rs`.
         let is_cut_tried = copied == HEADER;
-        if !is_cut_tried && !is_complete() && !frame.is_multiple_of(3) {
+        let is_chosen = is_complete() || frame.is_multiple_of(3) || is_cut_tried && is_end;
+        if !is_chosen {
             continue;
         }
         let has = |kind: usize| is_complete() || is_end || frame % 5 == kind;

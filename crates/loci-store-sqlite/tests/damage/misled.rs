@@ -57,14 +57,14 @@ fn pages_of_two_times(random: &mut Random) -> Vec<Damaged> {
         })
         .collect();
     let count = now.len() / PAGE;
-    for _ in 0..if is_complete() { 1_000 } else { 30 } {
+    for _ in 0..if is_complete() { 1_000 } else { 20 } {
         let [one, other] = [0; 2].map(|_| 1 + random.below(count - 1));
         let mut bytes = now.clone();
         bytes[one * PAGE..][..PAGE].copy_from_slice(&now[other * PAGE..][..PAGE]);
         bytes[other * PAGE..][..PAGE].copy_from_slice(&now[one * PAGE..][..PAGE]);
         damaged.push((format!("pages {} and {} changed places", one + 1, other + 1), bytes));
     }
-    while !is_complete() && damaged.len() > 90 {
+    while !is_complete() && damaged.len() > 60 {
         damaged.swap_remove(random.below(damaged.len()));
     }
     damaged
@@ -118,7 +118,7 @@ fn a_repair_takes_nothing_that_can_be_salvaged() {
     let mut damaged = pages_of_two_times(&mut random);
     let mut roots = roots_of_others(full.path(), |folder| drop(fill(folder)));
     roots.extend(roots_of_others(sparse.path(), fill_sparsely));
-    while !is_complete() && roots.len() > 80 {
+    while !is_complete() && roots.len() > 50 {
         roots.swap_remove(random.below(roots.len()));
     }
     damaged.extend(roots);
