@@ -27,7 +27,7 @@ pub(super) fn lines(key: Key, note: &Note, end: &str) -> String {
 pub(super) fn yaml(parsed: &Parsed<'_>, note: &Note, end: &str) -> String {
     let mut pieces = pieces(parsed);
     let first = parsed.entries.first().map_or("", |entry| parsed.lines[entry.lines.start]);
-    let indent = &first[..first.len() - first.trim_start().len()];
+    let indent = &first[..first.len() - first.trim_start_matches(' ').len()];
     for (index, key) in Key::ALL.into_iter().enumerate() {
         if parsed.note.agrees(key, note) {
             continue;

@@ -1,5 +1,6 @@
 //! The keys of a frontmatter with their values and the lines that they take.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -53,7 +54,8 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
     if !lines.iter().any(|line| may_have_key(line)) && lines.iter().any(|line| is_said(line)) {
         return Ok(None);
     }
-    let mut reader = Reader { parser: Parser::new_from_str(yaml), lines };
+    let one_end_each = with_one_end_each(yaml, lines);
+    let mut reader = Reader { parser: Parser::new_from_str(&one_end_each), lines };
     let mut entries: Vec<Entry> = Vec::new();
     let mut names = HashSet::new();
     let indent = match reader.begin()? {
@@ -91,6 +93,15 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
     Ok(Some(entries))
 }
 
+/// The YAML for a parser that takes each carriage return before a line feed but the last for a line of its own.
+fn with_one_end_each<'a>(yaml: &'a str, lines: &[&str]) -> Cow<'a, str> {
+    if !yaml.contains("\r\r\n") {
+        return Cow::Borrowed(yaml);
+    }
+    let line = |line: &&str| line.trim_end_matches(['\r', '\n']).to_owned() + "\n";
+    Cow::Owned(lines.iter().map(line).collect())
+}
+
 /// Whether there may be a key in the line: a colon with nothing or a blank behind it.
 fn may_have_key(line: &str) -> bool {
     line.trim_start().starts_with('{')
@@ -114,7 +125,7 @@ enum Begin {
 
 /// Leaves the comments and blank lines at the end of an entry to whatever follows.
 fn trim(entry: &mut Entry, lines: &[&str]) {
-    let indent = |line: &str| line.len() - line.trim_start().len();
+    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let first = entry.lines.start;
     let is_left = |line: &str| {
         let is_text = entry.is_block_text && indent(line) > indent(lines[first]);
