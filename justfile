@@ -50,7 +50,7 @@ tidy:
 
 # Runs the Rust tests; arguments go to `cargo test`
 test *arguments:
-    cargo test --workspace --locked {{ arguments }}
+    cargo test --workspace --locked --no-fail-fast {{ arguments }}
 
 # Kills loci, cuts its power and lets its disk fail, a minute in all; arguments go to the test (crates/loci/tests/crash)
 crash *arguments:

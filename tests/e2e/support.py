@@ -98,7 +98,7 @@ class Server:
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         request = urllib.request.Request(f"{self.url}/mcp/mememory", json.dumps(message).encode(), headers)
         try:
-            with urllib.request.urlopen(request, timeout=20) as reply:
+            with urllib.request.urlopen(request, timeout=60) as reply:
                 return reply.status
         except urllib.error.HTTPError as error:
             return error.code
@@ -115,7 +115,7 @@ class Server:
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=20)
+            return self.process.wait(timeout=60)
         finally:
             self.process.kill()
             self.process.wait()

@@ -50,7 +50,7 @@ class Provider:
         credentials = base64.b64encode(f"{client}:{self.secret}".encode()).decode()
         headers = {"Authorization": f"Basic {credentials}"}
         request = urllib.request.Request(f"{self.issuer}/token", urllib.parse.urlencode(form).encode(), headers)
-        with urllib.request.urlopen(request, timeout=20) as reply:
+        with urllib.request.urlopen(request, timeout=60) as reply:
             return json.load(reply)["access_token"]
 
     def __enter__(self):
@@ -58,7 +58,7 @@ class Provider:
 
     def __exit__(self, *_):
         self.process.stdin.close()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=60)
         self.process.stdout.close()
 
 
@@ -70,7 +70,7 @@ def post(url, token=None, tool="list_memory", arguments=None, context=None, head
         headers["Authorization"] = f"Bearer {token}"
     request = urllib.request.Request(url, json.dumps(message).encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=20, context=context) as reply:
+        with urllib.request.urlopen(request, timeout=60, context=context) as reply:
             return reply.status, reply.headers, json.load(reply)
     except urllib.error.HTTPError as error:
         return error.code, error.headers, json.load(error)
@@ -118,7 +118,7 @@ class Browser:
         self.result = None
 
     async def open(self, url):
-        async with httpx2.AsyncClient(timeout=20) as web:
+        async with httpx2.AsyncClient(timeout=60) as web:
             response = await web.get(url)
             for _ in range(10):
                 if location := response.headers.get("location"):
@@ -345,7 +345,7 @@ class Transport(AsyncTestCase):
                 document = "https://memory.example/.well-known/oauth-protected-resource/mcp/engram"
                 self.assertIn(f'resource_metadata="{document}"', headers["WWW-Authenticate"])
                 request = urllib.request.Request(f"{server.url}/.well-known/oauth-protected-resource/mcp/engram")
-                with urllib.request.urlopen(request, timeout=20) as reply:
+                with urllib.request.urlopen(request, timeout=60) as reply:
                     metadata = json.load(reply)
                 self.assertEqual(metadata["resource"], "https://memory.example/mcp/engram")
                 self.assertEqual(metadata["authorization_servers"], [provider.issuer])

@@ -198,7 +198,7 @@ class MemoryMcp(AsyncTestCase):
                         process.stdin.flush()
                         self.assertEqual(json.loads(process.stdout.readline())["id"], number)
                     process.send_signal(name)
-                    self.assertEqual(process.wait(timeout=20), 0)
+                    self.assertEqual(process.wait(timeout=60), 0)
                 entries = json.loads(run(data, "audit", "--json").stdout)
                 self.assertEqual([entry["tool_name"] for entry in entries], ["memory_health"])
 
@@ -208,7 +208,7 @@ class MemoryMcp(AsyncTestCase):
                 async with server.client("auto", token=None, dialect="memory-mcp") as client:
                     await store(client, "ann", [f"{text}, number {number}" for number in range(20) for text in SAID])
                 server.process.send_signal(signal.SIGKILL)
-                server.process.wait(timeout=20)
+                server.process.wait(timeout=60)
             # What the killed process had leased comes back when the lease runs out, so the rest is looked at.
             async with stdio_client(data, "auto", dialect="memory-mcp") as client:
                 health = value(await client.call_tool("memory_health", {"user_id": "ann"}))

@@ -157,12 +157,12 @@ class Processes(AsyncTestCase):
             # The others come while that one holds the lease, and find nothing to do.
             others = [stack.enter_context(Server(data)) for _ in range(3)]
             doomed.process.send_signal(signal.SIGKILL)
-            doomed.process.wait(timeout=20)
+            doomed.process.wait(timeout=60)
             model.pause_after = None
             model.may_go_on.set()
             self.assertGreater(stats(data)["pending_embeddings"], 0)
             # The lease of the dead runs out; the test cannot wait for its two minutes.
-            with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=20)) as connection, connection:
+            with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=60)) as connection, connection:
                 self.assertGreater(connection.execute("UPDATE lease SET until = 0").rowcount, 0)
             eventually(lambda: stats(data)["pending_embeddings"] == 0, "the others did not go on")
             # What the dead process had been given and not stored yet is read again, nothing else.
@@ -224,9 +224,9 @@ class Processes(AsyncTestCase):
                     eventually(lambda: waiting() > 48 << 10, "the replies did not fill the pipe")
                 process.send_signal(number)
                 # By itself, or by the signal where that takes too long.
-                self.assertIn(process.wait(timeout=20), (0, 128 + number))
+                self.assertIn(process.wait(timeout=60), (0, 128 + number))
             model.may_go_on.set()
-            with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=20)) as connection:
+            with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=60)) as connection:
                 now = time.time() * 1_000_000
                 return connection.execute("SELECT name FROM lease WHERE until > ?", (now,)).fetchall()
 
@@ -241,10 +241,10 @@ class Processes(AsyncTestCase):
                     await call(client, "remember", {"content": "The crane is up"})
                 self.assertEqual(stats(data)["memories"], 2)
                 servers[doomed].process.send_signal(signal.SIGKILL)
-                servers[doomed].process.wait(timeout=20)
+                servers[doomed].process.wait(timeout=60)
                 if ahead:
                     until = int((time.time() + 8 * 3600) * 1_000_000)
-                    with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=20)) as connection, connection:
+                    with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=60)) as connection, connection:
                         connection.execute("INSERT OR REPLACE INTO lease VALUES ('sweep', 'somebody who is gone', ?)", (until,))
                 eventually(lambda: stats(data)["memories"] == 1, "nobody removed what had expired", 30)
                 self.assertEqual(run(data, "doctor").returncode, 0)
@@ -338,7 +338,7 @@ class Processes(AsyncTestCase):
                 await call(vault, *write("vault", "Written before"))
                 watched = lambda: json.loads(run(data, "vault", "status", "--json").stdout)["watched"]
                 eventually(watched, "nobody watches")
-                with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=20)) as connection:
+                with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=60)) as connection:
                     (known,) = connection.execute("PRAGMA user_version").fetchone()
                     connection.execute(f"PRAGMA user_version = {known + 1}")
                     for _ in range(2):
@@ -408,7 +408,7 @@ class Processes(AsyncTestCase):
                 ask(0, "initialize", info)
                 kept = tool(1, "remember", {"content": "The anchor is down"})["structuredContent"]
                 self.assertEqual(tool(2, "recall", {"query": "anchor"})["isError"], False)
-                with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=20)) as connection:
+                with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=60)) as connection:
                     (known,) = connection.execute("PRAGMA user_version").fetchone()
                     connection.execute(f"PRAGMA user_version = {known + 1}")
                 writes = [("remember", {"content": "The anchor is up"}), ("update", {"id": kept["id"], "content": "It is up"}), ("forget", {"id": kept["id"]})]
@@ -419,13 +419,13 @@ class Processes(AsyncTestCase):
                     self.assertTrue(refused["isError"], name)
                     self.assertIn("newer loci", refused["content"][0]["text"], name)
                 process.stdin.close()
-                self.assertEqual(process.wait(timeout=20), 0)
+                self.assertEqual(process.wait(timeout=60), 0)
             for command in [["list"], ["stats"], ["mcp", "engram"], ["serve", "--bind", "127.0.0.1:0"]]:
                 done = run(data, *command, stdin=b"")
                 self.assertEqual(done.returncode, 5, command)
                 self.assertIn("newer", done.stderr.decode(), command)
             # Nothing was touched: the newer one finds all as it left it.
-            with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=20)) as connection:
+            with contextlib.closing(sqlite3.connect(data / "loci.db", timeout=60)) as connection:
                 self.assertEqual(connection.execute("PRAGMA user_version").fetchone(), (known + 1,))
                 connection.execute(f"PRAGMA user_version = {known}")
             listed = json.loads(run(data, "list", "--json").stdout)

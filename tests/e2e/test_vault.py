@@ -13,7 +13,7 @@ from support import AsyncTestCase, Server, data_folder, run, stdio_client, value
 
 TOOLS = ["memory_search", "memory_recall", "memory_append", "memory_forget"]
 # Far beyond the two seconds that a change may take, since the machines of tests may be busy.
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 
 def text(result):

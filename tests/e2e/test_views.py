@@ -10,7 +10,7 @@ from support import AsyncTestCase, Server, data_folder, run, value
 
 ERA = "2026-07-28"
 # Far beyond the two seconds that a change by hand may take, since the machines of tests may be busy.
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 # For each writer: what it writes, words of it, and a question that shares no word with it.
 TEXTS = {
     "vault": ("Our bread dough has to rest for eighteen hours", "bread dough", "how long must a yeast mixture ferment?"),

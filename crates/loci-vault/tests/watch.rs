@@ -15,7 +15,7 @@ use tempfile::TempDir;
 type Files = BTreeMap<PathBuf, String>;
 
 /// How long a report is waited for that has to come.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How long it stays quiet when nothing is to be reported: longer than the longest burst of changes.
 const QUIET: Duration = Duration::from_millis(800);
 /// More reports than any change here makes.

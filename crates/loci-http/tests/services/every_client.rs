@@ -16,7 +16,7 @@ struct Options {
     backoff: Duration,
 }
 
-const OPTIONS: Options = Options { key: KEY, timeout: Duration::from_secs(10), backoff: BACKOFF };
+const OPTIONS: Options = Options { key: KEY, timeout: Duration::from_mins(1), backoff: BACKOFF };
 
 /// A client under test.
 struct Subject {
