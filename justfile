@@ -96,7 +96,7 @@ deny:
         echo "deny: SKIPPED: the database of advisories cannot be fetched from here, so no known flaw was looked for" >&2
     fi
 
-# Runs each fuzz target for a minute, two at once; arguments: seconds, then the targets
+# Runs each fuzz target for a minute, four at once; arguments: seconds, then the targets
 fuzz *arguments:
     fuzz/run {{ arguments }}
 

@@ -102,14 +102,14 @@ fn every_damage_is_noticed(copied: Copied, has_index: bool) {
         damaged[place] ^= 1 << random.below(8);
         damages.push((format!("a bit of byte {place} flipped"), damaged, place, false));
     };
-    (0..HEADER).step_by(if is_complete() { 1 } else { 3 }).for_each(|place| flip(place, &mut random));
+    (0..HEADER).step_by(if is_complete() { 1 } else { 8 }).for_each(|place| flip(place, &mut random));
     for frame in 0..frames {
         let start = HEADER + frame * FRAME;
         // One kind after the other, but of the ends of commits all.
         let is_end = states.iter().any(|(end, _)| *end == start + FRAME || *end == start);
         // Nothing tells that a log was longer which a checkpoint copied; see `salvage.rs`.
         let is_cut_tried = copied == HEADER;
-        let is_chosen = is_complete() || frame.is_multiple_of(3) || is_cut_tried && is_end;
+        let is_chosen = is_complete() || frame.is_multiple_of(6) || is_cut_tried && is_end;
         if !is_chosen {
             continue;
         }
@@ -134,7 +134,7 @@ fn every_damage_is_noticed(copied: Copied, has_index: bool) {
         }
     }
     damages.extend(others);
-    for start in (0..log.len()).step_by(if is_complete() { 4_096 } else { 11 * 4_096 }) {
+    for start in (0..log.len()).step_by(if is_complete() { 4_096 } else { 22 * 4_096 }) {
         let mut damaged = log.clone();
         let end = log.len().min(start + 4_096);
         damaged[start..end].fill(0);

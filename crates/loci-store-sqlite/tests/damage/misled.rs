@@ -64,7 +64,7 @@ fn pages_of_two_times(random: &mut Random) -> Vec<Damaged> {
         bytes[other * PAGE..][..PAGE].copy_from_slice(&now[one * PAGE..][..PAGE]);
         damaged.push((format!("pages {} and {} changed places", one + 1, other + 1), bytes));
     }
-    while !is_complete() && damaged.len() > 60 {
+    while !is_complete() && damaged.len() > 40 {
         damaged.swap_remove(random.below(damaged.len()));
     }
     damaged
@@ -118,7 +118,7 @@ fn a_repair_takes_nothing_that_can_be_salvaged() {
     let mut damaged = pages_of_two_times(&mut random);
     let mut roots = roots_of_others(full.path(), |folder| drop(fill(folder)));
     roots.extend(roots_of_others(sparse.path(), fill_sparsely));
-    while !is_complete() && roots.len() > 50 {
+    while !is_complete() && roots.len() > 30 {
         roots.swap_remove(random.below(roots.len()));
     }
     damaged.extend(roots);
