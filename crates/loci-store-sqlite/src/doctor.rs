@@ -192,9 +192,9 @@ impl Structure {
         }
     }
 
-    /// Names the tables that have fewer rows than there are traces of: rows in any page, to which no tree may lead; of
-    /// what was filed also entries in an index that has all of the table's rows and more; several indexes at odds with it.
-    /// Of what is derived, rows in other pages alone may be those of a tree that a repair has left behind, deleted since.
+    /// Names the tables that have fewer rows than there are traces of: rows in any page, to which no tree may lead;
+    /// entries in an index that has all of the table's rows and more; several indexes at odds with it. Of what is derived,
+    /// it takes both: rows in other pages alone may be those of a tree that a repair has left behind, deleted since.
     fn find_lost_rows(
         &mut self,
         connection: &Connection,
@@ -211,6 +211,7 @@ impl Structure {
             // One that has more counts as two.
             tables.entry(table).or_default().extend(iter::repeat_n(index.as_str(), 1 + usize::from(has_more)));
         }
+        tables.retain(|_, indexes| indexes.len() > 1);
         for (table, rows, found) in tables::lost_rows(connection)? {
             let text = format!("{table} has {rows} rows, and there are {found} in all pages");
             if !trees::is_derived(&table) {
@@ -219,8 +220,7 @@ impl Structure {
                 self.problems.push(derived(text));
             }
         }
-        tables.retain(|table, indexes| !trees::is_derived(table) && indexes.len() > 1);
-        for (table, mut indexes) in tables {
+        for (table, mut indexes) in tables.into_iter().filter(|(table, _)| !trees::is_derived(table)) {
             indexes.dedup();
             let indexes = indexes.join(", ");
             self.problems.push(damaged(format!("{table} lacks rows that its indexes know: {indexes}")));

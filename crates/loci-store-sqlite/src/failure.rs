@@ -73,12 +73,12 @@ pub(crate) fn describe(error: &rusqlite::Error) -> Error {
     }
 }
 
-/// How every message ends that tells of damage.
+/// What every message says that tells of damage.
 const DAMAGED: &str = " is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on";
 
 /// Whether this is the message of a failure that comes from a damaged database, be it only from what can be made anew.
 pub fn tells_of_damage(message: &str) -> bool {
-    message.ends_with(DAMAGED)
+    message.contains(DAMAGED)
 }
 
 /// The database holds something that no version of loci writes.

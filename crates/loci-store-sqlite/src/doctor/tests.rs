@@ -386,12 +386,14 @@ fn a_repair_brings_nothing_back_that_was_deleted_since_another_one() {
         INSERT INTO cache_entry (space, id, owner, created_at, expires_at, query, response)
         SELECT 'main', printf('answer-%d', i), 'ann', i, i + 9, 'query', hex(zeroblob(200)) FROM n";
     raw(&folder).execute_batch(filled).unwrap();
-    let root: u32 = raw(&folder)
-        .query_row("SELECT rootpage FROM sqlite_master WHERE name = 'cache_entry'", [], |row| row.get(0))
-        .unwrap();
+    let root_of = |name: &str| -> usize {
+        raw(&folder)
+            .query_row("SELECT rootpage FROM sqlite_master WHERE name = ?1", [name], |row| row.get::<_, u32>(0))
+            .unwrap() as usize
+    };
     let path = folder.path().join("loci.db");
     let mut damaged = std::fs::read(&path).unwrap();
-    damaged[(root as usize - 1) * 4_096..][..4_096].fill(0);
+    damaged[(root_of("cache_entry") - 1) * 4_096..][..4_096].fill(0);
     std::fs::write(&path, damaged).unwrap();
     let answers =
         || -> u32 { raw(&folder).query_row("SELECT count(*) FROM cache_entry", [], |row| row.get(0)).unwrap() };
@@ -399,6 +401,16 @@ fn a_repair_brings_nothing_back_that_was_deleted_since_another_one() {
     assert!(store.work().replace_tree("cache_entry").unwrap().is_some());
     assert_eq!(answers(), 60);
     raw(&folder).execute_batch("DELETE FROM cache_entry WHERE created_at > 20").unwrap();
+    // An index with a wrong entry, which knows of no row that is not there: the 20th answer's, which expires at 29.
+    drop(store);
+    let start = (root_of("cache_entry_by_expiry") - 1) * 4_096;
+    let mut damaged = std::fs::read(&path).unwrap();
+    let place = damaged[start..start + 4_096].windows(5).position(|entry| entry == [3, 1, 1, 29, 20]).unwrap();
+    damaged[start + place + 3] = 28;
+    std::fs::write(&path, damaged).unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let problems = store.integrity_check().unwrap();
+    assert!(problems.iter().any(|problem| problem.text.contains("row 20 missing from index")), "{problems:?}");
     let done = store.repair().unwrap();
     assert_eq!(answers(), 20, "{done:?}");
     assert_eq!(store.integrity_check(), Ok(Vec::new()), "{done:?}");

@@ -318,7 +318,8 @@ fn state_after(frames: &[Frame], end: usize) -> LogState {
         pages: end as u64,
         unread: rest.iter().filter(|frame| frame.may_be_ours).count() as u64,
         hides_commits: rest.iter().any(|frame| frame.is_intact && frame.ends_commit()),
-        database_pages: frames[..end].last().and_then(|frame| frame.database_pages),
+        // Of a damaged one, no number is sure.
+        database_pages: frames[..end].last().filter(|frame| frame.is_intact).and_then(|frame| frame.database_pages),
         passed_over: 0,
     }
 }

@@ -109,12 +109,14 @@ fn every_damage_is_noticed(copied: Copied, has_index: bool) {
         let is_end = states.iter().any(|(end, _)| *end == start + FRAME || *end == start);
         // Nothing tells that a log was longer which a checkpoint copied; see `salvage.rs`.
         let is_cut_tried = copied == HEADER;
-        let is_chosen = is_complete() || frame.is_multiple_of(6) || is_cut_tried && is_end;
+        let is_last = frame + 1 == frames;
+        let is_chosen = is_complete() || frame.is_multiple_of(6) || is_cut_tried && is_end || is_last;
         if !is_chosen {
             continue;
         }
         let has = |kind: usize| is_complete() || is_end || frame % 5 == kind;
-        let places = if is_complete() { (0..24).collect() } else { vec![random.below(24)] };
+        // What ends the log says how long the database is.
+        let places = if is_complete() || is_last { (0..24).collect() } else { vec![random.below(24)] };
         places.into_iter().filter(|_| has(0)).for_each(|place| flip(start + place, &mut random));
         if has(1) {
             flip(start + 24 + random.below(4_096), &mut random);

@@ -323,12 +323,9 @@ fn the_newest_backup_is_known_wherever_it_is() {
     assert!(backup(&place).2.contains("5 days old"));
 }
 
-/// Writes into the write-ahead log of a database that nobody has open.
+/// Writes into a database from a process that is killed, so that it is in the write-ahead log alone.
 #[cfg(unix)]
-#[test]
-fn a_log_that_does_not_read_is_told_before_the_database_is_opened() {
-    let place = Place::new();
-    place.add(&["a"]);
+fn write_into_log(place: &Place) {
     let mut child = place.command(&["mcp", "mememory"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
@@ -345,6 +342,14 @@ fn a_log_that_does_not_read_is_told_before_the_database_is_opened() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_log_that_does_not_read_is_told_before_the_database_is_opened() {
+    let place = Place::new();
+    place.add(&["a"]);
+    write_into_log(&place);
     let log = place.data().join("loci.db-wal");
     let mut bytes = fs::read(&log).unwrap();
     let middle = bytes.len() / 2;
@@ -369,6 +374,18 @@ fn a_log_that_does_not_read_is_told_before_the_database_is_opened() {
     assert!(told.2.contains(kept.to_str().unwrap()), "{told:?}");
     assert!(fs::read(kept.join("loci.db-wal")).unwrap() == bytes);
     assert!(fs::read(kept.join("loci.db")).unwrap() == database);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_never_had_its_log_copied_is_told_apart_from_an_empty_one() {
+    let place = Place::new();
+    write_into_log(&place);
+    let log = place.data().join("loci.db-wal");
+    fs::rename(&log, place.data().join("moved")).unwrap();
+    let ended = place.run(&["doctor", "--salvage", "rescued.jsonl"]).succeeded();
+    assert!(ended.stdout.contains("salvaged 0 records"), "{ended:?}");
+    assert!(ended.stderr.contains(&format!("{} is missing", log.display())), "{ended:?}");
 }
 
 #[test]

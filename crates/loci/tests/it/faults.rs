@@ -155,23 +155,29 @@ fn a_broken_index_is_told_as_damage_and_costs_no_memory() {
     let place = Place::new();
     place.add_all((0..3).map(|number| format!("Bead {number} of the long string")));
     let listed = place.run(&["list"]).succeeded().stdout;
+    let file = place.write("export.jsonl", "");
+    std::fs::remove_file(&file).unwrap();
+    place.run(&["export", file.to_str().unwrap()]).succeeded();
     let whole = std::fs::read(place.data().join("loci.db")).unwrap();
-    let mut broken = 0;
+    let mut broken = [0; 2];
     for page in (1..whole.len() / PAGE).filter(|page| INDEX.contains(&whole[page * PAGE])) {
         let mut damaged = whole.clone();
         damaged[page * PAGE..(page + 1) * PAGE].fill(0xa5);
-        put_database(&place, &damaged);
-        let ended = place.run(&["list"]);
-        let report = (ended.code != 0).then(|| place.run(&["doctor"]));
-        if let Some(report) = report.filter(|report| !report.stdout.contains("copy the folder")) {
-            broken += 1;
-            ended.failed(5, "loci doctor");
-            assert!(report.code == 5 && report.stdout.contains("doctor --fix"), "page {page}: {report:?}");
-            place.run(&["doctor", "--fix"]).succeeded();
-            assert_eq!(place.run(&["list"]).succeeded().stdout, listed, "page {page}: {report:?}");
+        // An import says more: what it did until then.
+        for (broken, arguments) in broken.iter_mut().zip([&["list"][..], &["import", file.to_str().unwrap()]]) {
+            put_database(&place, &damaged);
+            let ended = place.run(arguments);
+            let report = (ended.code != 0).then(|| place.run(&["doctor"]));
+            if let Some(report) = report.filter(|report| !report.stdout.contains("copy the folder")) {
+                *broken += 1;
+                ended.failed(5, "loci doctor");
+                assert!(report.code == 5 && report.stdout.contains("doctor --fix"), "page {page}: {report:?}");
+                place.run(&["doctor", "--fix"]).succeeded();
+                assert_eq!(place.run(&["list"]).succeeded().stdout, listed, "page {page}: {report:?}");
+            }
         }
     }
-    assert!(broken > 0, "no index was needed");
+    assert!(broken.iter().all(|broken| *broken > 0), "{broken:?} indexes were needed");
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
 
     let is_whole = salvaged.is_whole();
     let Salvaged { records, repeated, lost, lost_more, pages, missing_pages, .. } = salvaged;
-    let Salvaged { damaged_pages, damaged_pages_more, log, .. } = salvaged;
+    let Salvaged { damaged_pages, damaged_pages_more, log: log_state, .. } = salvaged;
     let page = |DamagedPage { number, problem }: &DamagedPage| json!({"page": number, "problem": problem});
     let value = json!({
         "file": target.file,
@@ -53,7 +53,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         "missing_pages": missing_pages,
         "damaged_pages": damaged_pages.iter().map(page).collect::<Vec<_>>(),
         "damaged_pages_more": damaged_pages_more,
-        "log": log.problem(),
+        "log": log_state.problem(),
         "left_out": export.left_out,
     });
     let mut text =
@@ -61,7 +61,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     let damaged = damaged_pages.len() as u64 + damaged_pages_more;
     let _ = writeln!(text, "pages: {pages} found, {damaged} of them damaged; {missing_pages} missing");
     output.either(&value, text)?;
-    if let Some(problem) = log.problem() {
+    if let Some(problem) = log_state.problem() {
         note(format_args!("log: {problem}"));
     }
     for what in &lost {
@@ -74,6 +74,11 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         note(format_args!("left out: {problem}"));
     }
     if is_whole && export.left_out.is_empty() {
+        // So it is at first, and what is stored then is in the log alone.
+        if pages <= 1 {
+            let log = log.display();
+            note(format_args!("nothing was ever copied into this database: if memories were in it, {log} is missing"));
+        }
         return Ok(());
     }
     Err(Failure::new(Exit::Database, ""))
