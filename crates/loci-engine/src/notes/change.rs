@@ -180,7 +180,8 @@ impl Engine {
     /// now, with the reason of each. Their files stay.
     ///
     /// # Errors
-    /// As for [`forget_softly`](Engine::forget_softly), but for `conflict`: what was forgotten until then stays so.
+    /// As for [`forget_softly`](Engine::forget_softly), but not for a single file: what was forgotten until then stays
+    /// so.
     pub(crate) fn forget_notes(
         &self,
         caller: &Caller,
@@ -198,10 +199,20 @@ impl Engine {
                 Ok(note) => forgotten += usize::from(note.is_some()),
                 // Its file is gone meanwhile.
                 Err(error) if error.code == ErrorCode::NotFound => {}
-                Err(error) if error.code == ErrorCode::Conflict => remaining.push((id, error)),
+                Err(error) if error.code == ErrorCode::Conflict || self.has_unreadable_file(&id)? => {
+                    remaining.push((id, error));
+                }
                 Err(error) => return Err(error),
             }
         }
         Ok((forgotten, remaining))
+    }
+
+    /// Whether this is a note whose file is there and cannot be read.
+    fn has_unreadable_file(&self, id: &MemoryId) -> Result<bool> {
+        let Some(notes) = &self.notes else { return Ok(false) };
+        let Some(row) = self.store.note_file_of(&Space::default(), id)? else { return Ok(false) };
+        let problem = notes.folder.read(&row.path)?.and_then(|read| read.problem);
+        Ok(problem.is_some_and(|problem| problem.kind == FileProblemKind::Unreadable))
     }
 }

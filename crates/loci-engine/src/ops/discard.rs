@@ -34,8 +34,7 @@ impl Engine {
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope
     /// `write` or to an anonymous caller; `unavailable` if the store cannot be written: what was
-    /// deleted until then stays deleted; `conflict`, with their ids, for notes that remain; else for notes as for
-    /// `forget_softly`.
+    /// deleted until then stays deleted; for notes that remain, with their ids, what `forget_softly` has for the first.
     pub fn discard(&self, caller: &Caller, which: &Discard) -> Result<usize> {
         let filter = self.discarded(caller, which)?;
         let (mut discarded, remaining) = self.forget_notes(caller, &filter, which.id.as_ref())?;
@@ -97,7 +96,7 @@ fn notes_remain(discarded: usize, remaining: &[(MemoryId, Error)]) -> Error {
         0 => String::new(),
         others => format!(" and {others} more"),
     };
-    let reason = remaining.first().map_or("", |(_, error)| &error.message);
+    let (code, reason) = remaining.first().map_or((ErrorCode::Conflict, ""), |(_, error)| (error.code, &error.message));
     let message = format!("deleted: {discarded}; not deleted, the notes {}{others}: {reason}", named.join(", "));
-    Error::new(ErrorCode::Conflict, message)
+    Error::new(code, message)
 }

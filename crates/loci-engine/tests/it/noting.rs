@@ -578,9 +578,8 @@ fn what_remains_of_a_bulk_deletion_is_told() {
         let Appended::New(memory, _) = vault.engine.append_note(&ann(), request).unwrap() else { panic!("it is new") };
         memory.id
     });
-    for path in ["b.md", "d.md"] {
-        vault.folder.replace(path, "title", "broken\ntitle");
-    }
+    vault.folder.replace("b.md", "title", "broken\ntitle");
+    vault.folder.hide("d.md", true);
     let tagged_fact = Remember { tags: tagged(), ..fact("fact", Visibility::Private) };
     let other = vault.engine.remember(&ann(), tagged_fact).unwrap().memory.id;
     let which = Discard { tags: tagged(), ..Discard::default() };
@@ -591,8 +590,12 @@ fn what_remains_of_a_bulk_deletion_is_told() {
         assert_eq!(error.message.contains(id.as_str()), remains, "{}", error.message);
         assert_eq!(vault.stored(id).unwrap().forgotten_at.is_none(), remains);
     }
-    assert_eq!(vault.stored(&other), None);
-    assert!(error.message.starts_with("deleted: 3;"), "{}", error.message);
+    assert!(vault.stored(&other).is_none() && error.message.starts_with("deleted: 3;"), "{}", error.message);
+    // What the first one's file says.
+    vault.folder.replace("b.md", "broken\ntitle", "title");
+    let error = vault.engine.discard(&ann(), &which).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Unavailable);
+    assert!(error.message.starts_with("deleted: 1;"), "{}", error.message);
 }
 
 /// What was sent in another form, and is written in the same, is the same.
