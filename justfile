@@ -41,6 +41,8 @@ fmt-check:
 # Lints, with warnings as errors
 clippy:
     cargo clippy --workspace --all-targets --locked -- -D warnings
+    # Which a plain `cargo test` does not run.
+    cargo clippy --workspace --test crash --locked -- -D warnings
     # The whole workspace again, since a smaller choice changes features of what it shares and checks that anew.
     cargo clippy --workspace --all-targets --features loci/ort --locked -- -D warnings
 

@@ -281,7 +281,7 @@ class Load(unittest.TestCase):
                 self.assertIn(b'"isError":false', process.stdout.readline())
             last = processes[-1].pid
             # Threads for calls end when they were idle for ten seconds.
-            until(self, lambda: memory_of(last)[0] < IDLE_MAX, f"{memory_of(last)} bytes of {IDLE_MAX}", 30)
+            until(self, lambda: memory_of(last)[0] < IDLE_MAX, f"{memory_of(last)} bytes of {IDLE_MAX}", 60)
             private, proportional = memory_of(last)
             sys.stderr.write(f"\nan idle process beside five: {private / MIB:.1f} MiB its own, {proportional / MIB:.1f} with its part\n")
 
@@ -339,7 +339,7 @@ class Ends(unittest.TestCase):
     def end(self, process, number=signal.SIGTERM):
         begin = time.monotonic()
         process.send_signal(number)
-        code = process.wait(timeout=30)
+        code = process.wait(timeout=60)
         self.assertLess(time.monotonic() - begin, END_SECONDS)
         return code
 
@@ -448,7 +448,7 @@ class Ends(unittest.TestCase):
             with Server(data, variables=WORDS) as server:
                 self.assertIn(self.end(server.process), (0, 143))
             mining.terminate()
-            mining.wait(timeout=30)
+            mining.wait(timeout=60)
             self.assertEqual(run(data, "doctor", variables=WORDS).returncode, 0)
 
     def test_a_pipe_that_stays_open(self):
@@ -478,7 +478,7 @@ class Ends(unittest.TestCase):
             server.process.send_signal(signal.SIGTERM)
             until(self, lambda: any("shutting down" in line for line in server.log), "the first signal is not heard")
             server.process.send_signal(signal.SIGINT)
-            return server.process.wait(timeout=30)
+            return server.process.wait(timeout=60)
 
     def test_while_nobody_reads_what_is_logged(self):
         for transport in ["http", "stdio"]:

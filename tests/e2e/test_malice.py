@@ -32,7 +32,7 @@ def call(server, dialect, token, tool, arguments, headers=None, query=""):
 def raw(server, text):
     """All that is said to these bytes, which ask for the end of the connection or are no request."""
     address = urllib.parse.urlsplit(server.url)
-    with socket.create_connection((address.hostname, address.port), timeout=30) as stream:
+    with socket.create_connection((address.hostname, address.port), timeout=60) as stream:
         stream.sendall(text.encode())
         said = b""
         try:

@@ -132,7 +132,7 @@ class Mememory(AsyncTestCase):
                     async with listener as listener, stdio_client(data, "2026-07-28") as writer:
                         async with listener.listen(resource_subscriptions=["mememory://bootstrap"]) as changes:
                             await writer.call_tool("remember", {"content": f"Heard over {name}", "type": "bootstrap"})
-                            event = await asyncio.wait_for(anext(aiter(changes)), 20)
+                            event = await asyncio.wait_for(anext(aiter(changes)), 60)
                             self.assertEqual(str(event.uri), "mememory://bootstrap")
                         text = (await listener.read_resource("mememory://bootstrap", cache_mode="bypass")).contents[0].text
                         self.assertIn(f"Heard over {name}", text)

@@ -93,7 +93,7 @@ async fn echo(
         stream.read_to_string(&mut text).await?;
         Ok(text)
     };
-    tokio::time::timeout(Duration::from_secs(30), exchange).await.expect("a response within 30 s")
+    tokio::time::timeout(Duration::from_mins(1), exchange).await.expect("a response within a minute")
 }
 
 /// Whether the server shows this certificate to new connections.

@@ -54,6 +54,27 @@ fn every_key_is_read() {
     assert_eq!(note(&text.replacen("\n---\n", "\n...\n", 1)), expected);
 }
 
+/// The fuzzer lets any change be refused that loses nothing; these must be possible.
+#[test]
+fn what_the_fuzzer_begins_with_can_be_changed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/frontmatter");
+    let (mut changed, mut refused) = (0, Vec::new());
+    for file in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let text = String::from_utf8(std::fs::read(file.path()).unwrap()).unwrap();
+        let (before, _) = read(&text);
+        let after = Note { tags: vec!["fuzz".to_owned()], ..before.clone() };
+        match rewrite(&text, &after) {
+            Ok(text) => {
+                changed += 1;
+                assert_eq!(note(&text.unwrap()), after, "{file:?}");
+            }
+            Err(_) => refused.push(file.file_name()),
+        }
+    }
+    refused.sort();
+    assert_eq!((changed, refused), (10, ["broken", "twice", "unended"].map(Into::into).to_vec()));
+}
+
 #[test]
 fn where_a_frontmatter_is() {
     let rows = [

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::place::{DIALECTS, Place};
 
 /// The longest wait for anything: an answer that takes longer is none.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 /// Calls that an agent has under way.
 const OPEN_MAX: usize = 3;
 
