@@ -146,25 +146,19 @@ impl Structure {
     pub(crate) fn of(connection: &Connection) -> Result<Self> {
         let mut structure = Structure::default();
         let mut faults: BTreeMap<String, BTreeSet<IndexFault>> = BTreeMap::new();
-        let problem = damage((|| {
-            let mut statement = connection.prepare(&format!("PRAGMA integrity_check({LINES_MAX})"))?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                let lines: String = row.get(0)?;
-                for line in lines.lines().filter(|line| *line != "ok" && !line.starts_with("***")) {
-                    structure.add(line, Subject::of(connection, line)?, &mut faults);
-                }
-            }
+        let problem = damage(trees::integrity_check(connection, &format!("{LINES_MAX}"), |line| {
+            structure.add(line, Subject::of(connection, line)?, &mut faults);
             Ok(())
-        })())?;
+        }))?;
         if let Some(problem) = problem {
             let text = format!("the check of all pages could not go on: {problem}");
             // It compares tables with indexes. If what was filed can be read, it stopped at something else.
-            let can_be_read = tables::can_be_read(connection, &structure.broken_trees)?;
+            let can_be_read = tables::can_be_read(connection)?;
             let mut broken =
                 if can_be_read { trees::unreadable(connection, &structure.broken_trees)? } else { BTreeSet::new() };
-            structure.problems.push(if broken.is_empty() { damaged(text) } else { derived(text) });
             structure.broken_trees.append(&mut broken);
+            let is_known = can_be_read && !structure.broken_trees.is_empty();
+            structure.problems.push(if is_known { derived(text) } else { damaged(text) });
         }
         faults.retain(|index, _| !structure.broken_trees.contains(index));
         structure.find_lost_rows(connection, &faults)?;
@@ -205,8 +199,7 @@ impl Structure {
         }
         let mut tables: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (index, faults) in faults {
-            let sql = "SELECT tbl_name FROM sqlite_master WHERE type = 'index' AND name = ?1";
-            let table: String = connection.prepare_cached(sql)?.query_row([index], |row| row.get(0))?;
+            let table = trees::table_of(connection, index)?;
             let has_more = faults.contains(&IndexFault::Count) && !faults.contains(&IndexFault::Missing);
             // One that has more counts as two.
             tables.entry(table).or_default().extend(iter::repeat_n(index.as_str(), 1 + usize::from(has_more)));

@@ -36,14 +36,15 @@ fn made(tried: Result<()>, what: &str) -> Repaired {
         .map_err(|error| format!("could not make {what} anew: {}", error.message))
 }
 
-/// Why an index cannot be made, if rows have one key that can be only one's.
+/// Why an index cannot be made, if rows have one key that can be only one's, and the way out.
+const DOUBLED: &str = "two rows have the same key; `loci import` into another data folder takes one of each, of what \
+                       `loci export` writes";
+
 fn doubled(error: rusqlite::Error) -> Failure {
     if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) {
         return error.into();
     }
-    let way_out = "two rows have the same key; `loci import` into another data folder takes one of each, of what `loci \
-                   export` writes";
-    Error::unavailable(way_out).into()
+    Error::unavailable(DOUBLED).into()
 }
 
 /// What [`SqliteStore::reindex`] made anew.
@@ -129,34 +130,42 @@ impl Work<'_> {
         }
         trees.append(&mut tables);
         for tree in trees {
-            let tried = self.replace_tree(&tree);
-            let done_with = |carried: Option<CarriedOver>| {
-                let kept = carried.map_or_else(String::new, |CarriedOver { found, known }| {
-                    let lost = match known - found {
-                        0 => String::new(),
-                        lost => format!("; {lost} or more are lost"),
-                    };
-                    format!(": {found} of its rows could be read and were kept{lost}")
-                });
-                format!("made {tree}, which could not be read, anew{kept}")
-            };
-            let not_done =
-                |error: Error| format!("could not make {tree}, which cannot be read, anew: {}", error.message);
-            done.push(tried.map(done_with).map_err(not_done));
+            done.push(self.make_tree(&tree));
         }
         // More can be seen now; and in those pages may be what is left of it.
         if self.is_damaged()? {
             return Ok(false);
         }
+        done.push(self.give_back());
+        Ok(true)
+    }
+
+    /// Gives back the pages to which no tree leads.
+    fn give_back(&self) -> Repaired {
         let vacuumed = self.database.connect().and_then(|connection| connection.execute_batch("VACUUM"));
         // The writer knows what a fault of the disk means for what comes next.
         let vacuumed = vacuumed.or_else(|error| self.writer.run(move |_| Err(error.into())));
         let what = "the pages that nothing used";
-        done.push(match vacuumed {
+        match vacuumed {
             Ok(()) => Ok(format!("gave back {what}")),
             Err(error) => Err(format!("could not give back {what}: {}", error.message)),
-        });
-        Ok(true)
+        }
+    }
+
+    fn make_tree(&self, tree: &str) -> Repaired {
+        let CarriedOver { found, known } = match self.replace_tree(tree) {
+            Err(error) => {
+                return Err(format!("could not make {tree}, which cannot be read, anew: {}", error.message));
+            }
+            Ok(None) => return Ok(format!("made {tree}, which could not be read, anew")),
+            Ok(Some(carried)) => carried,
+        };
+        let lost = match known - found {
+            0 => String::new(),
+            lost => format!("; {lost} or more are lost"),
+        };
+        let kept = format!("{found} of its rows could be read and were kept{lost}");
+        Ok(format!("made {tree}, which could not be read, anew: {kept}"))
     }
 
     /// Makes a tree anew. The pages of the one before stay until they are given back.
@@ -165,17 +174,33 @@ impl Work<'_> {
         self.writer.run(move |connection| replace_tree(connection, &database, &name))
     }
 
-    /// Makes the indexes anew that are wrong; says whether what was filed is still whole, as far as can be seen now.
+    /// Makes the indexes anew that are wrong, and tables of what is derived where two rows have one key; says whether what
+    /// was filed is still whole, as far as can be seen now.
     fn mend_indexes(&self, done: &mut Vec<Repaired>) -> Result<bool> {
         let Structure { wrong_indexes, broken_trees, .. } = self.structure()?;
         // Of a tree that is not sound, pages would be freed that may belong to something that was filed.
         if wrong_indexes.is_empty() || !broken_trees.is_empty() {
             return Ok(broken_trees.is_empty());
         }
+        let mut tables = BTreeSet::new();
         for index in wrong_indexes {
-            done.push(made(self.make_index(&index), &format!("the index {index}")));
+            let tried = self.make_index(&index);
+            let table = self.readers.read(|connection| trees::table_of(connection, &index))?;
+            // A damaged row may have the key of another one.
+            if trees::is_derived(&table) && tried.as_ref().is_err_and(|error| error.message == DOUBLED) {
+                tables.insert(table);
+            } else {
+                done.push(made(tried, &format!("the index {index}")));
+            }
         }
-        Ok(!self.is_damaged()?)
+        done.extend(tables.iter().map(|table| self.make_tree(table)));
+        if self.is_damaged()? {
+            return Ok(false);
+        }
+        if !tables.is_empty() {
+            done.push(self.give_back());
+        }
+        Ok(true)
     }
 
     /// Makes all anew, whether it is wrong or not.

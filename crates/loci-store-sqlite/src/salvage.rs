@@ -109,6 +109,11 @@ impl Report {
         }
     }
 
+    /// Tells of a page in which a record of this tree ends, and which says that it goes on.
+    fn leads_on(&mut self, number: u32, tree: &str) {
+        self.damage(DamagedPage { number, problem: format!("a record of {tree} ends in it, and it leads on") });
+    }
+
     fn lose(&mut self, what: String) {
         if self.0.lost.len() < LIST_MAX {
             self.0.lost.push(what);
@@ -289,6 +294,9 @@ impl Search<'_> {
             match (row, owner) {
                 (Some(row), Some(owner)) if row.table.name == owner.name => {
                     self.report.0.repeated += u64::from(!self.scratch.insert(&row)?);
+                    if let Some(page) = record.as_ref().and_then(|record| record.leads_on) {
+                        self.report.leads_on(page, &owner.name);
+                    }
                 }
                 (Some(row), _) => {
                     if self.scratch.takes(&row.table.name) {

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::doctor::damage;
 use crate::doctor::references::COUNTS;
-use crate::failure::Result;
+use crate::failure::{self, Result};
 
 /// Tables of what nobody filed and what is made anew, empty or from the rest, where it is lost; [`COUNTS`] are the
 /// others.
@@ -70,8 +70,36 @@ impl Subject {
             };
             return Ok(index.map_or(Subject::Other, |index| Subject::WrongIndex(index, fault)));
         }
-        Ok(Subject::Other)
+        // What else is said of rows names their table at the end, or one of its columns.
+        let table = line.rsplit(' ').next().and_then(|name| name.split('.').next());
+        let derived = table.filter(|table| is_derived(table)).map(|table| BTreeSet::from([table.to_owned()]));
+        Ok(derived.map_or(Subject::Other, Subject::BrokenTrees))
     }
+}
+
+/// Gives each line of SQLite's check of integrity of that to `visit`: of a table, or of all with as many lines at most.
+///
+/// # Errors
+/// Damage where the check could not go on, and those of `visit`.
+pub(crate) fn integrity_check(
+    connection: &Connection,
+    of: &str,
+    mut visit: impl FnMut(&str) -> Result<()>,
+) -> Result<()> {
+    /// What it says last if it stopped at a row.
+    const STOPPED: &str = "database disk image is malformed";
+    let mut statement = connection.prepare(&format!("PRAGMA integrity_check({of})"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let lines: String = row.get(0)?;
+        for line in lines.lines().filter(|line| *line != "ok" && !line.starts_with("***")) {
+            if line == STOPPED {
+                return Err(failure::damaged().into());
+            }
+            visit(line)?;
+        }
+    }
+    Ok(())
 }
 
 fn number_after(line: &str, words: &str) -> Option<i64> {
@@ -95,7 +123,17 @@ fn broken_trees(connection: &Connection, sql: &str, page: i64) -> Result<Subject
 
 /// Whether nobody filed what is in a table.
 pub(crate) fn is_derived(table: &str) -> bool {
-    DERIVED_TABLES.contains(&table) || COUNTS.iter().any(|count| count.table == table)
+    DERIVED_TABLES.contains(&table) || is_counted(table)
+}
+
+fn is_counted(table: &str) -> bool {
+    COUNTS.iter().any(|count| count.table == table)
+}
+
+/// The table that an index belongs to.
+pub(crate) fn table_of(connection: &Connection, index: &str) -> Result<String> {
+    let sql = "SELECT tbl_name FROM sqlite_master WHERE type = 'index' AND name = ?1";
+    Ok(connection.prepare_cached(sql)?.query_row([index], |row| row.get(0))?)
 }
 
 /// With which of the tables the check of integrity cannot go on: those that are derived, if their own trees are broken,
@@ -112,15 +150,10 @@ pub(crate) fn unreadable(connection: &Connection, broken_trees: &BTreeSet<String
     }
     let mut broken = BTreeSet::new();
     for (table, indexes) in indexes {
-        let checked = || {
-            let mut statement = connection.prepare(&format!("PRAGMA integrity_check(\"{table}\")"))?;
-            let mut rows = statement.query([])?;
-            while rows.next()?.is_some() {}
-            Ok(())
-        };
-        if damage(checked())?.is_some() {
+        if damage(integrity_check(connection, &format!("\"{table}\""), |_| Ok(())))?.is_some() {
             let is_broken = broken_trees.contains(&table) || damage(read_all(connection, &table))?.is_some();
-            if is_derived(&table) && (is_broken || indexes.is_empty()) {
+            // What is counted is counted anew, whichever of its trees it is.
+            if is_derived(&table) && (is_broken || indexes.is_empty() || is_counted(&table)) {
                 broken.insert(table);
             } else {
                 let known: Vec<_> = indexes.iter().filter(|index| broken_trees.contains(*index)).cloned().collect();
@@ -188,8 +221,7 @@ fn replace_definition(connection: &Connection, name: &str) -> Result<()> {
 
 /// An index without a definition of its own gets the tree of one that is defined alike.
 fn replace_index_of_constraint(connection: &Connection, name: &str) -> Result<()> {
-    let sql = "SELECT tbl_name FROM sqlite_master WHERE type = 'index' AND name = ?1";
-    let table: String = connection.query_row(sql, [name], |row| row.get(0))?;
+    let table = table_of(connection, name)?;
     let sql =
         "SELECT '\"' || name || '\" COLLATE ' || coll || iif(desc, ' DESC', '') FROM pragma_index_xinfo(?1) WHERE key";
     let columns: Vec<String> =

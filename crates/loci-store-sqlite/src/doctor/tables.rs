@@ -18,7 +18,7 @@ use crate::read::POSITION_BITS;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::{
     answers, audit, backup, decisions, facts, failure, keyed_answers, note_files, salvage, settings, source_files,
-    tokens, tunnels,
+    tokens, trees, tunnels,
 };
 
 /// A table whose rows carry checksums.
@@ -85,17 +85,20 @@ pub(super) struct Checked {
     pub(super) is_readable: bool,
 }
 
-/// Whether every table can be read to its end, but for broken trees.
-pub(super) fn can_be_read(connection: &Connection, broken_trees: &BTreeSet<String>) -> Result<bool> {
+/// Whether every table of what was filed can be read to its end.
+pub(super) fn can_be_read(connection: &Connection) -> Result<bool> {
     let mut tables = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")?;
+    let mut derived = BTreeSet::new();
     for table in tables.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()? {
         let sql = format!("SELECT count(*) FROM \"{table}\" NOT INDEXED");
         let read = || Ok(connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(drop)?);
-        if !broken_trees.contains(&table) && damage(read())?.is_some() {
+        if trees::is_derived(&table) {
+            derived.insert(table);
+        } else if damage(read())?.is_some() {
             return Ok(false);
         }
     }
-    Ok(check_checksums(connection, broken_trees, &mut Vec::new())?.is_readable)
+    Ok(check_checksums(connection, &derived, &mut Vec::new())?.is_readable)
 }
 
 /// A copy of the database, for those who look at its pages: to open the file besides SQLite would end its locks.
@@ -158,8 +161,13 @@ pub(super) fn check_values(
     for Table { name, rows, .. } in TABLES {
         let Some((sql, read)) = reading(name) else { continue };
         let (mut odd, mut whole) = (Named::default(), 0);
-        // Whoever reads a fact reads its names, whose damage does not say of which facts they are.
-        let has_broken_names = name == "fact" && all_broken.iter().any(|(name, _)| *name == "graph_name");
+        // Whoever reads a fact reads its names, and whoever reads an answer its model: their damage does not say whose.
+        let names = match name {
+            "fact" => "graph_name",
+            "cache_entry" => "model",
+            _ => "",
+        };
+        let has_broken_names = all_broken.iter().any(|(name, _)| *name == names);
         let problem = damage(each(connection, &sql, |row| {
             let key = row.get_ref(row.as_ref().column_count() - 1)?;
             match read(row) {

@@ -187,18 +187,18 @@ impl Cell<'_> {
             return None;
         }
         let mut bytes = payload.here.to_vec();
-        let mut next = payload.overflow;
+        let (mut last, mut next) = (0, payload.overflow);
         // Each page brings some bytes, so that not even a circle is without end.
         while bytes.len() < payload.length {
             let page = pages.read(next)?;
-            next = number_at(&page, 0);
+            (last, next) = (next, number_at(&page, 0));
             let missing = payload.length - bytes.len();
             bytes.extend_from_slice(page.get(4..)?.get(..missing.min(page.len() - 4))?);
             if bytes.len() / page.len() > pages.count as usize {
                 return None;
             }
         }
-        Some(Record { bytes, columns })
+        Some(Record { bytes, columns, leads_on: (next > 0).then_some(last) })
     }
 }
 
@@ -235,6 +235,8 @@ impl Columns {
 pub(crate) struct Record {
     bytes: Vec<u8>,
     columns: Columns,
+    /// The page in which it ends, if that says that it goes on.
+    pub(crate) leads_on: Option<u32>,
 }
 
 impl Record {

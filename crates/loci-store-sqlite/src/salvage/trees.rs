@@ -49,12 +49,13 @@ impl Trees {
     pub(crate) fn walk(pages: &Pages, report: &mut Report) -> Self {
         let mut trees = Trees { owners: vec![None; pages.count as usize], are_whole: true, ..Trees::default() };
         let mut roots = vec![(LIST.to_owned(), 1)];
-        let mut broken = Vec::new();
+        let (mut broken, mut leads_on) = (Vec::new(), Vec::new());
         let mut definitions = BTreeMap::new();
         trees.go_down(pages, LIST.to_owned(), 1, report, &mut |number, page| {
             for place in 0..page.cells {
                 let root = page.cell(place).and_then(|cell| {
                     let record = cell.record(pages)?;
+                    leads_on.extend(record.leads_on);
                     let (name, root, definition) = defined(&record)?;
                     definitions.insert(name.clone(), definition);
                     Some((name, root))
@@ -69,6 +70,9 @@ impl Trees {
         for number in broken {
             let problem = format!("it does not name all tables and indexes that {LIST} has in it");
             report.damage(DamagedPage { number, problem });
+        }
+        for number in leads_on {
+            report.leads_on(number, LIST);
         }
         for (name, root) in roots.into_iter().skip(1).filter(|(_, root)| *root > 0) {
             trees.go_down(pages, name, root, report, &mut |_, _| {});
