@@ -66,11 +66,11 @@ def run(data, *arguments, stdin=None, variables=None):
 
 
 class Server:
-    """A running `loci serve` on a port of its own."""
+    """A running `loci serve` on a port of its own, or on that of one before it."""
 
-    def __init__(self, data, *arguments, variables=None):
+    def __init__(self, data, *arguments, variables=None, port=0):
         self.data = data
-        command = [LOCI, "serve", "--bind", "127.0.0.1:0", *arguments]
+        command = [LOCI, "serve", "--bind", f"127.0.0.1:{port}", *arguments]
         self.process = subprocess.Popen(
             command, env=environment(data, variables), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -192,6 +192,12 @@ class AsyncTestCase(unittest.IsolatedAsyncioTestCase):
                     async with client as client:
                         self.assertEqual(client.protocol_version, version)
                         await scenario(client)
+
+
+def failure(result):
+    """The code of a failure and what else programs may want of it, which is in its metadata alone."""
+    assert result.is_error and result.structured_content is None, result
+    return result.meta["loci/error"]
 
 
 def value(result):

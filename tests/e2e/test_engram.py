@@ -4,7 +4,7 @@ import asyncio
 import json
 import unittest
 
-from support import AsyncTestCase, Server, data_folder, run, stdio_client, value
+from support import AsyncTestCase, Server, data_folder, failure, run, stdio_client, value
 
 TOOLS = [
     "store_memory",
@@ -140,7 +140,7 @@ class Ownership(AsyncTestCase):
                     hit = value(await bob.call_tool("search_memory", search))["memories"][0]
                     self.assertEqual((hit["owner"], hit["actor"], hit["visibility"]), ("ann", "ann", "shared"))
                     refused = await bob.call_tool("delete_memory", {"id": identifier})
-                    self.assertEqual(refused.structured_content["error"]["code"], "forbidden")
+                    self.assertEqual(failure(refused)["code"], "forbidden")
                     cleared = await bob.call_tool("delete_all", {"scope": SCOPE})
                     self.assertEqual(value(cleared)["deleted"], 0)
 

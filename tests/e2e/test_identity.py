@@ -163,7 +163,7 @@ class OpenId(AsyncTestCase):
             url = f"{server.url}/mcp/engram"
             for resource in ["http://127.0.0.1:9/mcp/engram", f"{server.url}/mcp/mememory"]:
                 status, headers, body = post(url, provider.token("rs256", resource))
-                self.assertEqual((status, body["error"]["code"]), (401, "unauthorized"))
+                self.assertEqual((status, body["error"]["data"]["code"]), (401, "unauthorized"))
                 self.assertIn('error="invalid_token"', headers["WWW-Authenticate"])
         with provider_and_server(LOCI_OIDC_AUDIENCE="https://memory.example") as (provider, server):
             url = f"{server.url}/mcp/engram"
@@ -222,7 +222,7 @@ class OpenId(AsyncTestCase):
             # A server that never saw the provider's keys says so, and serves its own tokens.
             with Server(data, variables=variables) as late:
                 status, headers, body = post(f"{late.url}/mcp/engram", token)
-                self.assertEqual((status, body["error"]["code"]), (503, "unavailable"))
+                self.assertEqual((status, body["error"]["data"]["code"]), (503, "unavailable"))
                 self.assertGreaterEqual(int(headers["Retry-After"]), 1)
                 self.assertEqual(post(f"{late.url}/mcp/engram", late.token())[0], 200)
 

@@ -7,7 +7,7 @@ import unittest
 from mcp.shared.exceptions import MCPError
 from mcp_types import ResourceTemplateReference
 
-from support import ERAS, AsyncTestCase, Server, configuration, data_folder, stdio_client, value
+from support import ERAS, AsyncTestCase, Server, configuration, data_folder, failure, stdio_client, value
 
 TOOLS = ["remember", "recall", "forget", "update", "list", "stats", "help"]
 
@@ -31,7 +31,9 @@ class Mememory(AsyncTestCase):
                 self.assertEqual(json.loads(stored.content[0].text), record)
                 ids.append(record["id"])
             for query, expected in [("where does the pet rest?", ids[0]), ("release schedule", ids[1]), ("family in Portugal", ids[2])]:
-                recalled = await client.call_tool("recall", {"query": query, "project": "home"})
+                arguments = {"query": query, "project": "home"}
+                recalled = await client.call_tool("recall", arguments, meta={"loci/hits": True})
+                self.assertNotIn("loci/hits", (await client.call_tool("recall", arguments)).meta or {})
                 hits = value(recalled)
                 self.assertEqual(hits[0]["memory"]["id"], expected, query)
                 self.assertLessEqual(hits[0]["score"], 1.0)
@@ -92,9 +94,9 @@ class Mememory(AsyncTestCase):
                 failed = await client.call_tool(tool, arguments)
                 self.assertTrue(failed.is_error, arguments)
                 self.assertIn(f"`{argument}`", failed.content[0].text)
-                self.assertEqual(value(failed)["error"]["code"], "invalid_argument")
+                self.assertEqual(failure(failed)["code"], "invalid_argument")
             unknown = await client.call_tool("forget", {"id": "nothing"})
-            self.assertEqual(value(unknown)["error"]["code"], "not_found")
+            self.assertEqual(failure(unknown)["code"], "not_found")
             with self.assertRaises(MCPError):
                 await client.call_tool("no_such_tool", {})
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from support import LOCI, AsyncTestCase, Server, configuration, data_folder, environment, run, service, stdio_client, value
+from support import LOCI, AsyncTestCase, Server, configuration, data_folder, environment, failure, run, service, stdio_client, value
 
 TOOLS = [
     "store_memory",
@@ -131,11 +131,8 @@ class MemoryMcp(AsyncTestCase):
             ]
             for tool, arguments, says in rows:
                 result = await client.call_tool(tool, arguments)
-                self.assertTrue(result.is_error, tool)
-                failure = value(result)
-                self.assertEqual(failure["error_code"], "invalid_argument")
-                self.assertIn(says, failure["error"])
-                self.assertEqual(result.content[0].text, failure["error"])
+                self.assertEqual(failure(result)["code"], "invalid_argument", tool)
+                self.assertIn(says, result.content[0].text)
 
         await self.each(scenario, "memory-mcp", no_auth=True)
 
@@ -150,8 +147,7 @@ class MemoryMcp(AsyncTestCase):
                     for tool, arguments in ARGUMENTS.items():
                         with self.subTest(tool):
                             refused = await client.call_tool(tool, {"user_id": "bob", **arguments})
-                            self.assertTrue(refused.is_error)
-                            self.assertEqual(value(refused)["error_code"], "forbidden")
+                            self.assertEqual(failure(refused)["code"], "forbidden")
                             own = await client.call_tool(tool, {"user_id": "ann", **arguments})
                             self.assertFalse(own.is_error, own.content)
                 self.assertEqual(value(await admin.call_tool("memory_health", {"user_id": "bob"})), before)

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import AsyncTestCase, Server, data_folder, run, stdio_client, value
+from support import AsyncTestCase, Server, data_folder, failure, run, stdio_client, value
 
 READ = ["status", "list_wings", "list_rooms", "get_taxonomy", "search", "check_duplicate", "get_aaak_spec"]
 WRITE = ["add_drawer", "delete_drawer", "sync", "get_drawer", "list_drawers", "update_drawer"]
@@ -35,8 +35,7 @@ async def call(client, tool, **arguments):
 
 async def refused(client, tool, **arguments):
     result = await client.call_tool(f"mempalace_{tool}", arguments)
-    assert result.is_error, text(result)
-    return value(result)
+    return {**failure(result), "text": text(result)}
 
 
 def command(data, *arguments, **options):
@@ -82,10 +81,10 @@ class Tools(AsyncTestCase):
             self.assertEqual(taxonomy, {"project api": {"backend": 1}, "project db": {"backend": 1}})
             self.assertEqual((await call(client, "graph_stats"))["tunnel_rooms"], 1)
             missing = await refused(client, "get_drawer", drawer_id="drawer_no")
-            self.assertEqual((missing["error"], missing["error_code"]), ("Drawer not found: drawer_no", "not_found"))
+            self.assertEqual((missing["text"], missing["code"]), ("Drawer not found: drawer_no", "not_found"))
             bad = await refused(client, "add_drawer", wing="a/b", room="r", content="x")
-            self.assertEqual((bad["success"], bad["error_code"]), (False, "invalid_argument"))
-            self.assertIn("wing", bad["error"])
+            self.assertEqual((bad["code"], bad["argument"]), ("invalid_argument", "wing"))
+            self.assertIn("wing", bad["text"])
 
             fact = await call(client, "kg_add", subject="Max", predicate="works_on", object="Orders", valid_from="2026-01-01")
             self.assertTrue(fact["success"])
@@ -108,7 +107,7 @@ class Tools(AsyncTestCase):
             await call(client, "diary_write", agent_name="Reviewer One", entry="0:REV|review|\"★★ slow query\"")
             diary = await call(client, "diary_read", agent_name="Reviewer One")
             moved = await refused(client, "update_drawer", drawer_id=diary["entries"][0]["entry_id"], room="notes")
-            self.assertIn("`room` cannot change here", moved["error"])
+            self.assertIn("`room` cannot change here", moved["text"])
             self.assertEqual((diary["total"], diary["entries"][0]["content"]), (1, "0:REV|review|\"★★ slow query\""))
             self.assertEqual((await call(client, "search", query="slow query review"))["results"][0]["room"], "backend")
 

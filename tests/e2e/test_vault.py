@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 
-from support import AsyncTestCase, Server, data_folder, run, stdio_client, value
+from support import AsyncTestCase, Server, data_folder, failure, run, stdio_client, value
 
 TOOLS = ["memory_search", "memory_recall", "memory_append", "memory_forget"]
 # Far beyond the two seconds that a change may take, since the machines of tests may be busy.
@@ -18,11 +18,6 @@ PATIENCE_SECONDS = 60
 
 def text(result):
     return result.content[0].text
-
-
-def error(result):
-    assert result.is_error, text(result)
-    return value(result)["error"]
 
 
 async def search(client, query, **arguments):
@@ -63,7 +58,7 @@ class Scenarios(AsyncTestCase):
             self.assertEqual((value(appended)["title"], value(appended)["status"]), ("Deploy checklist", "active"))
             again = await client.call_tool("memory_append", {**note, "idempotency_key": "k1"})
             self.assertEqual(value(again), value(appended))
-            other = error(await client.call_tool("memory_append", {**note, "body": "x", "idempotency_key": "k1"}))
+            other = failure(await client.call_tool("memory_append", {**note, "body": "x", "idempotency_key": "k1"}))
             self.assertEqual((other["code"], other["status"]), ("conflict", 409))
             for number in range(6):
                 await client.call_tool("memory_append", {"title": f"Deploy log {number}", "body": f"Deploy {number} went well"})
@@ -89,7 +84,7 @@ class Scenarios(AsyncTestCase):
             self.assertFalse(titled("Deploy checklist")(await search(client, "smoke tests", top_k=20)))
             kept = await search(client, "smoke tests", top_k=20, include_deleted=True)
             self.assertEqual([one["status"] for one in kept if one["id"] == hit["id"]], ["deleted"])
-            missing = error(await client.call_tool("memory_forget", {"id": "no such note"}))
+            missing = failure(await client.call_tool("memory_forget", {"id": "no such note"}))
             self.assertEqual((missing["code"], missing["status"]), ("not_found", 404))
 
         await self.each(scenario, "vault")

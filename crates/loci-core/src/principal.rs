@@ -146,7 +146,7 @@ impl Caller {
             let message = format!(
                 "`{argument}` must be `{subject}`, whom your token was made for; only a token with the scope `admin` acts for others"
             );
-            return Err(Error::new(ErrorCode::Forbidden, message));
+            return Err(Error::new(ErrorCode::Forbidden, message).of_argument(argument));
         }
         let allowed: Vec<Scope> =
             [Scope::Read, Scope::Write].into_iter().filter(|scope| scopes.allow(*scope)).collect();

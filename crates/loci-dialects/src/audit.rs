@@ -55,7 +55,7 @@ impl<'a> BegunCall<'a> {
                 // It may quote what was sent: the name of the argument must do, and that only if the tool has it, since a
                 // confused caller puts anything where a name belongs.
                 ErrorCode::InvalidArgument => {
-                    let name = error.message.split('`').nth(1).filter(|name| self.tool.has_argument(name));
+                    let name = error.argument.as_deref().filter(|name| self.tool.has_argument(name));
                     name.map(|name| format!("`{name}`"))
                 }
                 _ => Some(error.message.clone()),

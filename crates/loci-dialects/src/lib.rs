@@ -8,6 +8,7 @@
 
 mod audit;
 pub mod engram;
+mod lenient;
 pub mod mememory;
 pub mod memory_mcp;
 pub mod mempalace;
@@ -16,7 +17,7 @@ mod tool;
 pub mod vault;
 mod wire;
 
-pub use tool::{Complete, Context, Dialect, FailureShape, Hints, Reply, Resource, Resources, Tool, TypedTool};
+pub use tool::{Complete, Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool};
 pub use wire::{explained, ttl_seconds};
 
 /// Every dialect, in the order of the documentation.

@@ -1,14 +1,14 @@
 //! Schemas of arguments and replies: made from the types, checked by us.
 //!
-//! The schema that a client sees in `tools/list` is the one that its arguments are checked
-//! against, so no limit is written down twice.
+//! The schema that a client sees in `tools/list` is made from the one that its arguments are checked against, so no limit
+//! is written down twice.
 
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use loci_core::{Error, ErrorCode, Result};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Faults of one call that are reported: enough for those of the longest list of arguments.
 const FAULTS_MAX: usize = 256;
@@ -34,10 +34,13 @@ fn schema_of<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     schema.to_value()
 }
 
-/// Drops what only says how Rust stores a number, and the `null` of optional values: leaving one
-/// out is how to say nothing.
+/// Drops the formats of Rust's numbers, the `null` of optional values (which are left out instead), and the line breaks
+/// of doc comments.
 fn tidy(schema: &mut Schema) {
     schema.remove("format");
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = unwrapped(description);
+    }
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
     }
@@ -52,6 +55,54 @@ fn tidy(schema: &mut Schema) {
         }
     }
     transform::transform_subschemas(&mut tidy, schema);
+}
+
+/// The schema of arguments as clients see it. Where converters of model APIs or hosts trip over a keyword, it says less
+/// than what calls are checked against, or says it in words:
+///
+/// - `additionalProperties: false` is left out, since google-genai takes no tool whose schema has it;
+/// - a list that may also come as a string is a list, since a choice of types has no form in several model APIs;
+/// - the range of a number stands in the description, too, since Codex drops `minimum` and `maximum`.
+pub fn published(schema: Value) -> Map<String, Value> {
+    let Ok(mut schema) = Schema::try_from(schema) else { return Map::new() };
+    publish(&mut schema);
+    // That of the whole is the tool's.
+    schema.remove("description");
+    schema.ensure_object().entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    schema.as_object().cloned().unwrap_or_default()
+}
+
+fn publish(schema: &mut Schema) {
+    if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
+        schema.remove("additionalProperties");
+    }
+    if let Some(Value::Array(types)) = schema.get("type")
+        && types.iter().any(|name| name == "array")
+    {
+        schema.insert("type".to_owned(), "array".into());
+    }
+    let range = range(schema.as_value(), "minimum", "maximum", "");
+    if let Some(Value::String(description)) = schema.get_mut("description")
+        && !range.is_empty()
+    {
+        let range = range.trim_start().trim_start_matches("of ");
+        *description = format!("{} ({range}).", description.trim_end_matches('.'));
+    }
+    transform::transform_subschemas(&mut publish, schema);
+}
+
+/// A text without the line breaks of its source: a single one is a space, an empty line and a list's stay.
+fn unwrapped(text: &str) -> String {
+    let mut unwrapped = String::new();
+    for line in text.lines() {
+        let is_item = line.trim_start().starts_with("- ");
+        if !unwrapped.is_empty() {
+            let goes_on = !line.is_empty() && !unwrapped.ends_with('\n') && !is_item;
+            unwrapped.push(if goes_on { ' ' } else { '\n' });
+        }
+        unwrapped.push_str(line.trim_end());
+    }
+    unwrapped
 }
 
 /// Checks the arguments of one tool.
@@ -72,10 +123,15 @@ impl Checker {
         Ok(Checker { schema, validator })
     }
 
+    /// The schema that it checks against.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
     /// What is wrong with arguments: of each fault which argument it is in, what is accepted and what was
     /// sent. At most [`FAULTS_FOUND_MAX`].
     pub fn faults(&self, arguments: &Value) -> Vec<Error> {
-        let mut faults: Vec<String> = Vec::new();
+        let mut faults: Vec<Error> = Vec::new();
         for fault in self.validator.iter_errors(arguments) {
             let path = fault.instance_path().to_string();
             let path = path.trim_start_matches('/');
@@ -83,7 +139,8 @@ impl Checker {
             match fault.kind() {
                 ValidationErrorKind::Required { property } => {
                     let name = inside(path, property.as_str().unwrap_or_default());
-                    faults.push(format!("`{}` is missing; it must be {}", shown(&name), self.accepted_by(&name)));
+                    let problem = format!("is missing; it must be {}", self.accepted_by(&name));
+                    faults.push(Error::invalid(&shown(&name), problem));
                 }
                 ValidationErrorKind::AdditionalProperties { unexpected } => {
                     faults.extend(unexpected.iter().take(room).map(|name| self.unknown(path, name)));
@@ -95,7 +152,8 @@ impl Checker {
                 }
                 _ => {
                     let sent = sent(fault.instance());
-                    faults.push(format!("`{}` must be {}, not {sent}", shown(path), self.accepted_by(path)));
+                    let problem = format!("must be {}, not {sent}", self.accepted_by(path));
+                    faults.push(Error::invalid(&shown(path), problem));
                 }
             }
             faults.dedup();
@@ -103,7 +161,7 @@ impl Checker {
                 break;
             }
         }
-        faults.into_iter().map(|fault| Error::new(ErrorCode::InvalidArgument, fault)).collect()
+        faults
     }
 
     /// Whether there is an argument of that name, with dots before what is inside of another.
@@ -112,17 +170,15 @@ impl Checker {
     }
 
     /// A name that the object at this path does not take.
-    fn unknown(&self, path: &str, name: &str) -> String {
+    fn unknown(&self, path: &str, name: &str) -> Error {
         const NAME_CHARACTERS_MAX: usize = 64;
         let taker = if path.is_empty() { "this tool".to_owned() } else { format!("`{}`", shown(path)) };
         let name: String = name.chars().take(NAME_CHARACTERS_MAX).collect();
         let name = inside(path, &name);
         let properties = self.schema_at(path).and_then(|schema| schema.get("properties")?.as_object());
         let known: Vec<_> = properties.into_iter().flat_map(|properties| properties.keys()).cloned().collect();
-        if known.is_empty() {
-            return format!("`{}` is not an argument; {taker} takes none", shown(&name));
-        }
-        format!("`{}` is not an argument; {taker} takes {}", shown(&name), known.join(", "))
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Error::invalid(&shown(&name), format!("is not an argument; {taker} takes {known}"))
     }
 
     /// What the argument at this path accepts, in words.
@@ -155,7 +211,8 @@ pub fn refuse(faults: &[Error]) -> Result<()> {
         let at_least = if faults.len() >= FAULTS_FOUND_MAX { "at least " } else { "" };
         message.push_str(&format!("; and {at_least}{} more", faults.len() - FAULTS_MAX));
     }
-    Err(Error::new(code, message))
+    // Of several, the first is what to look at first.
+    Err(Error { argument: faults[0].argument.clone(), ..Error::new(code, message) })
 }
 
 /// The path of a property of the object at this path.

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::audit::BegunCall;
+use crate::lenient;
 use crate::schema::{self, Checker};
 
 /// Everything a call has to work with.
@@ -182,25 +183,15 @@ impl Tool {
             .map_or_else(String::new, |text| text.as_str().unwrap_or_default().to_owned())
     }
 
-    /// JSON Schema (2020-12) of the arguments, an object without references.
+    /// JSON Schema (2020-12) of the arguments as clients see it: an object without references. Calls are held against
+    /// more: unknown arguments are refused, although the schema does not say so ([`schema::published`]).
     pub fn input_schema(&self) -> Map<String, Value> {
-        match (self.input)() {
-            Value::Object(mut schema) => {
-                schema.remove("description");
-                schema
-            }
-            _ => Map::new(),
-        }
+        schema::published((self.input)())
     }
 
     /// JSON Schema (2020-12) of `structuredContent`.
     pub fn output_schema(&self) -> Value {
         (self.output)()
-    }
-
-    /// Whether its reply has a key `success`.
-    fn says_success(&self) -> bool {
-        (self.output)().pointer("/properties/success").is_some()
     }
 
     /// Everything that the caller must be allowed to do.
@@ -239,20 +230,25 @@ impl Tool {
         for &(alias, name) in self.aliases {
             let Some(fields) = arguments.as_object_mut() else { break };
             let Some(value) = fields.remove(alias) else { continue };
-            if fields.contains_key(name) {
+            if lenient::is_empty(&value) {
+                continue;
+            }
+            if fields.get(name).is_some_and(|value| !lenient::is_empty(value)) {
                 faults.push(Error::invalid(alias, format!("is another name for `{name}`; give one of the two")));
             } else {
                 fields.insert(name.to_owned(), value);
-                renamed.push((format!("`{alias}`"), format!("`{name}`")));
+                renamed.push((alias, name));
             }
         }
+        let arguments = lenient::normalized(arguments, checker.schema());
         faults.extend(checker.faults(&arguments));
         faults.extend((self.faults)(&arguments));
         for fault in &mut faults {
-            // Told by the name that was sent.
-            let sent = |(alias, name): &(String, String)| Some(alias.clone() + fault.message.strip_prefix(name)?);
-            if let Some(message) = renamed.iter().find_map(sent) {
-                fault.message = message;
+            // The caller knows the argument by the name that it sent.
+            let sent = renamed.iter().find(|(_, name)| fault.argument.as_deref() == Some(name));
+            if let Some((alias, name)) = sent {
+                fault.message = fault.message.replacen(&format!("`{name}`"), &format!("`{alias}`"), 1);
+                fault.argument = Some((*alias).to_owned());
             }
         }
         schema::refuse(&faults)?;
@@ -268,19 +264,6 @@ pub(crate) fn denial(tool: &str, scopes: Scopes) -> Error {
     Error::new(ErrorCode::Forbidden, message)
 }
 
-/// How a dialect says that a call failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureShape {
-    /// `{"error": {"code": ..., "message": ...}}`.
-    Nested,
-    /// The same with `status`, the HTTP status that says what the code does.
-    NestedWithStatus,
-    /// `{"error": message, "error_code": code}`.
-    Flat,
-    /// The same, after `"success": false` where the tool's reply has a `success`.
-    FlatWithSuccess,
-}
-
 /// A dialect: its names, its tools in the order of its list, its resources.
 pub struct Dialect {
     /// The name in paths and on the command line.
@@ -290,8 +273,6 @@ pub struct Dialect {
     /// What a host tells its model about the server; the key sentence first (hosts cut at 2,048
     /// characters).
     pub instructions: &'static str,
-    /// What its failures look like.
-    pub failure_shape: FailureShape,
     /// How far ownership goes.
     pub ownership: Ownership,
     /// The argument by which every tool names the user for whom it acts, if the dialect has one.
@@ -316,7 +297,7 @@ impl Dialect {
     /// `forbidden` without a scope, or for somebody else's name; `invalid_argument`, naming the
     /// argument, if one is missing, unknown, ill-typed or out of range; else what the tool refuses.
     pub fn call(&self, tool: &Tool, context: Context<'_>, arguments: Map<String, Value>) -> Result<Reply> {
-        let arguments = without_nulls(Value::Object(arguments));
+        let arguments = Value::Object(arguments);
         let own = self.caller(context.caller);
         let (caller, may_act) = match self.acting(&own, &arguments) {
             Ok(caller) => (caller, Ok(())),
@@ -333,7 +314,7 @@ impl Dialect {
     /// Refuses a call whose caller lacks a scope, as [`Dialect::call`] would, without doing anything else: notes
     /// it in the audit log, and says how it failed (`forbidden`, naming the scopes).
     pub fn deny(&self, tool: &Tool, context: Context<'_>, arguments: Map<String, Value>) -> Error {
-        let arguments = without_nulls(Value::Object(arguments));
+        let arguments = Value::Object(arguments);
         let own = self.caller(context.caller);
         let caller = self.acting(&own, &arguments).unwrap_or(own);
         let begun = BegunCall::of(self, tool, context.caller, Context { caller: &caller, ..context }, &arguments);
@@ -354,35 +335,6 @@ impl Dialect {
     /// A caller who comes through this dialect.
     pub fn caller(&self, caller: &Caller) -> Caller {
         Caller { origin: self.name, ownership: self.ownership, ..caller.clone() }
-    }
-
-    /// A failure of one of its tools in this dialect's shape. Its text is the message.
-    pub fn failure(&self, tool: &Tool, error: &Error) -> Reply {
-        let (code, message) = (error.code.name(), &error.message);
-        let structured = match self.failure_shape {
-            FailureShape::Nested => json!({"error": {"code": code, "message": message}}),
-            FailureShape::NestedWithStatus => {
-                json!({"error": {"code": code, "message": message, "status": error.code.http_status()}})
-            }
-            FailureShape::FlatWithSuccess if tool.says_success() => {
-                json!({"success": false, "error": message, "error_code": code})
-            }
-            FailureShape::Flat | FailureShape::FlatWithSuccess => json!({"error": message, "error_code": code}),
-        };
-        Reply::new(message.clone(), structured)
-    }
-}
-
-/// Arguments as if only those had been sent that say something: hosts that know no optional
-/// arguments send null for the ones left out.
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let said = fields.into_iter().filter(|(_, value)| !value.is_null());
-            said.map(|(name, value)| (name, without_nulls(value))).collect()
-        }
-        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
-        other => other,
     }
 }
 
@@ -426,7 +378,7 @@ mod tests {
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
     use super::*;
-    use crate::{mememory, memory_mcp, mempalace, vault};
+    use crate::{mememory, memory_mcp};
 
     #[test]
     fn a_denial_is_noted_and_nothing_is_done_even_where_the_call_would_be_allowed() {
@@ -475,34 +427,22 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_its_code_in_the_shape_of_its_dialect() {
-        for code in ErrorCode::ALL {
-            let error = Error::new(code, "what was wrong");
-            let rows = [
-                (&mememory::DIALECT, "forget", json!({"error": {"code": code.name(), "message": "what was wrong"}})),
-                (&memory_mcp::DIALECT, "store_cache", json!({"error": "what was wrong", "error_code": code.name()})),
-                (
-                    &vault::DIALECT,
-                    "memory_append",
-                    json!({"error": {"code": code.name(), "message": "what was wrong", "status": code.http_status()}}),
-                ),
-                (
-                    &mempalace::DIALECT,
-                    "mempalace_add_drawer",
-                    json!({"success": false, "error": "what was wrong", "error_code": code.name()}),
-                ),
-                (
-                    &mempalace::DIALECT,
-                    "mempalace_get_drawer",
-                    json!({"error": "what was wrong", "error_code": code.name()}),
-                ),
-            ];
-            for (dialect, tool, structured) in rows {
-                let failure = dialect.failure(dialect.tool(tool).unwrap(), &error);
-                // As text, since the keys have an order.
-                assert_eq!(failure.structured.to_string(), structured.to_string());
-                assert_eq!(failure, Reply::new("what was wrong".to_owned(), structured));
+    fn what_is_empty_is_left_out_of_every_optional_argument_and_unknown_ones_are_refused() {
+        for tool in crate::DIALECTS.iter().flat_map(|dialect| dialect.tools) {
+            let checker = tool.checker().unwrap();
+            let schema = tool.input_schema();
+            let names = schema["properties"].as_object().unwrap().keys();
+            let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+            let is_required = |name: &&String| required.contains(&json!(name));
+            for empty in [Value::Null, json!(""), json!([]), json!({})] {
+                let sent: Map<_, _> =
+                    names.clone().filter(|name| !is_required(name)).map(|name| (name.clone(), empty.clone())).collect();
+                assert_eq!(lenient::normalized(Value::Object(sent), checker.schema()), json!({}), "{}", tool.name);
             }
+            let unknown = lenient::normalized(json!({"colour": "red"}), checker.schema());
+            let faults = checker.faults(&unknown);
+            let is_unknown = |fault: &Error| fault.message.starts_with("`colour` is not an argument");
+            assert!(faults.iter().any(is_unknown), "{}: {faults:?}", tool.name);
         }
     }
 

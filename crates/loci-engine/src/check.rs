@@ -156,7 +156,7 @@ pub fn text(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
         // What is short by its nature has no parts.
         let advice = if bytes_max < CITED_CONTENT_BYTES_MAX { "shorten it" } else { "split it" };
         let message = format!("`{argument}` has {} bytes; at most {bytes_max} are accepted; {advice}", text.len());
-        return Err(Error::new(ErrorCode::TooLarge, message));
+        return Err(Error::new(ErrorCode::TooLarge, message).of_argument(argument));
     }
     if text.contains('\0') {
         return Err(Error::invalid(argument, "must not hold the NUL character (U+0000)"));

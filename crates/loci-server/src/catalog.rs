@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use loci_dialects::{Dialect, Reply, Tool};
+use loci_dialects::{Dialect, Tool};
 use rmcp::model::{
     CallToolResult, ContentBlock, ProtocolVersion, Resource, ResourceTemplate, Tool as ProtocolTool, ToolAnnotations,
 };
@@ -47,12 +47,11 @@ impl Catalog {
         self.modern.iter().find(|tool| tool.name == name).cloned()
     }
 
-    /// A reply of the tool `name`. Failures are objects in every dialect and in no tool's schema.
-    pub(crate) fn result(&self, name: &str, reply: Reply, failed: bool, modern: bool) -> CallToolResult {
-        let content = vec![ContentBlock::text(reply.text)];
-        let mut result = if failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
-        let wrap = !modern && !failed && (self.wrapped.contains(name) || !reply.structured.is_object());
-        result.structured_content = Some(if wrap { json!({"result": reply.structured}) } else { reply.structured });
+    /// A reply of the tool `name`.
+    pub(crate) fn result(&self, name: &str, text: String, structured: Value, modern: bool) -> CallToolResult {
+        let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+        let wrap = !modern && (self.wrapped.contains(name) || !structured.is_object());
+        result.structured_content = Some(if wrap { json!({"result": structured}) } else { structured });
         result
     }
 }

@@ -7,14 +7,15 @@ use loci_core::limits::COMPLETION_VALUES_MAX;
 use loci_core::{Caller, Error, ErrorCode, Scope};
 use loci_dialects::{Context, Dialect, Hints, Reply, Resources};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams, CompleteResult,
-    CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode as ProtocolErrorCode, Extensions,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
-    ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, ResourceContents, ResourcesCapability, ServerCapabilities,
-    ServerConfig, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool, ToolsCapability,
-    UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, CompletionInfo, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
+    ErrorCode as ProtocolErrorCode, Extensions, Implementation, InitializeRequestParams, InitializeResult,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
+    ResourceContents, ResourcesCapability, ServerCapabilities, ServerConfig, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, Tool, ToolsCapability, UnsubscribeRequestMethod,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -32,8 +33,12 @@ const LIST_TTL_MS: u64 = 300_000;
 const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 /// Where a result says what else its reader should know: that a search was less than whole, say.
 const NOTICE_KEY: &str = "loci/notice";
-/// Why each result of a search is there, in the order of the results.
+/// Why each result of a search is there, in the order of the results: of a request that has this key with the value true
+/// in its own metadata. Some hosts hand all metadata to the model.
 const HITS_KEY: &str = "loci/hits";
+/// The code of a failure and what else programs may want of it. It is not in `structuredContent`, since clients hold that
+/// against the tool's `outputSchema`, failure or not (the TypeScript SDK 1.x).
+const ERROR_KEY: &str = "loci/error";
 
 /// Maps a dialect to the protocol, for every revision. Cheap to clone.
 #[derive(Clone)]
@@ -220,6 +225,7 @@ impl ServerHandler for DialectHandler {
             let message = format!("there is no tool `{}` here; tools/list names the tools", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
+        let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
         let arguments = request.arguments.unwrap_or_default();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
         let kind = match tool.hints {
@@ -233,24 +239,26 @@ impl ServerHandler for DialectHandler {
             |reply: &Reply| reply.text.len(),
             move |engine| dialect.call(tool, Context { engine, caller: &caller }, arguments),
         );
-        let (mut reply, failed) = match unless_cancelled(&context, call).await {
-            Ok(reply) => (reply, false),
+        let modern = is_modern(context.protocol_version().as_ref());
+        let mut meta = if modern { stamp(dialect) } else { MetaObject::new() };
+        let mut result = match unless_cancelled(&context, call).await {
+            Ok(Reply { text, structured, notice, explanations }) => {
+                if let Some(notice) = notice {
+                    meta.insert(NOTICE_KEY.to_owned(), json!(notice));
+                }
+                if wants_hits && !explanations.is_empty() {
+                    meta.insert(HITS_KEY.to_owned(), Value::Array(explanations));
+                }
+                self.catalog().result(tool.name, text, structured, modern)
+            }
             Err(error) => {
                 if error.code == ErrorCode::Internal {
                     tracing::error!(tool = tool.name, error = %error, "a call failed inside loci");
                 }
-                (dialect.failure(tool, &error), true)
+                meta.insert(ERROR_KEY.to_owned(), error_fields(&error));
+                CallToolResult::error(vec![ContentBlock::text(error.message)])
             }
         };
-        let modern = is_modern(context.protocol_version().as_ref());
-        let mut meta = if modern { stamp(dialect) } else { MetaObject::new() };
-        if let Some(notice) = reply.notice.take() {
-            meta.insert(NOTICE_KEY.to_owned(), json!(notice));
-        }
-        if !reply.explanations.is_empty() {
-            meta.insert(HITS_KEY.to_owned(), Value::Array(std::mem::take(&mut reply.explanations)));
-        }
-        let mut result = self.catalog().result(tool.name, reply, failed, modern);
         result.meta = (!meta.is_empty()).then_some(meta);
         Ok(result.into())
     }
@@ -466,5 +474,14 @@ pub(crate) fn protocol_error(error: &Error) -> ErrorData {
         }
         ErrorCode::Unavailable | ErrorCode::Internal => ProtocolErrorCode::INTERNAL_ERROR,
     };
-    ErrorData::new(code, error.message.clone(), Some(json!({"code": error.code.name()})))
+    ErrorData::new(code, error.message.clone(), Some(error_fields(error)))
+}
+
+/// A failure for programs: its code, the HTTP status that says the same, and the argument at fault, if it is a single one.
+fn error_fields(error: &Error) -> Value {
+    let mut fields = json!({"code": error.code.name(), "status": error.code.http_status()});
+    if let Some(argument) = &error.argument {
+        fields["argument"] = json!(argument);
+    }
+    fields
 }

@@ -21,7 +21,7 @@ use rmcp::transport::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::{Authentication, authenticate, failure, metadata_routes};
+use crate::auth::{Authentication, authenticate, failure, metadata_routes, no_provider_routes};
 use crate::body::drain;
 use crate::connections;
 use crate::cors::{AllowedOrigins, share_with_pages};
@@ -225,6 +225,7 @@ impl HttpServer {
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(move || ready(Arc::clone(&host))))
             .merge(metadata_routes(&self.config.authentication, &self.paths))
+            .merge(no_provider_routes(&self.config.authentication))
             .method_not_allowed_fallback(method_not_allowed)
             .merge(mcp)
             .fallback(not_found)

@@ -23,7 +23,7 @@ mod update_memory;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, FailureShape, Tool};
+use crate::{Dialect, Tool};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -37,7 +37,6 @@ pub static DIALECT: Dialect = Dialect {
         `store_discovery` with the files or commits that show it, under a scope that begins with `discovery:`; \
         `search_discovery` finds it again, nothing else does. What you store is private until `set_visibility` shares \
         it: others may then read it, and only you change it.",
-    failure_shape: FailureShape::Nested,
     ownership: Ownership::Strict,
     user_argument: None,
     tools: &TOOLS,

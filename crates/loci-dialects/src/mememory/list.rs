@@ -25,7 +25,7 @@ pub struct Arguments {
     project: Option<String>,
     /// Only memories of this type.
     r#type: Option<MemoryType>,
-    /// Only memories with all of these tags: "frontend, performance" or an array.
+    /// Only memories with all of these tags.
     tags: Option<Tags>,
     /// Only memories that every session start reads (`bootstrap`), or only the others
     /// (`on_demand`).

@@ -16,7 +16,7 @@ mod update;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, FailureShape, Tool};
+use crate::{Dialect, Tool};
 
 pub use recall::score;
 pub use record::Record;
@@ -29,7 +29,6 @@ pub static DIALECT: Dialect = Dialect {
         assumption and `remember` whatever should still be known tomorrow: facts, rules, decisions, feedback. Pass \
         `project` to work with one project's memories together with the global ones. When `remember` reports a \
         contradiction, ask the user which memory holds. `help` explains everything.",
-    failure_shape: FailureShape::Nested,
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,

@@ -36,7 +36,7 @@ pub struct Arguments {
     limit: Option<Count>,
     /// Only memories of this type.
     r#type: Option<MemoryType>,
-    /// Only memories with all of these tags: "frontend, performance" or an array.
+    /// Only memories with all of these tags.
     tags: Option<Tags>,
 }
 

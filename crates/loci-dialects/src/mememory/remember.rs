@@ -31,7 +31,7 @@ pub struct Arguments {
     project: Option<String>,
     /// What it is; `fact` if left out. `bootstrap` is read at every session start.
     r#type: Option<MemoryType>,
-    /// Labels: "frontend, performance" or an array of strings.
+    /// Labels, such as `["frontend", "performance"]`.
     tags: Option<Tags>,
     /// How long it is worth keeping: 90s, 45m, 24h, 7d, 2w, 1h30m, P3D. For good if left out.
     ttl: Option<String>,

@@ -44,7 +44,7 @@ impl TypedTool for CacheInvalidate {
         let pattern = arguments.pattern.filter(|_| !arguments.invalidate_all);
         if pattern.is_none() && !arguments.invalidate_all {
             let message = "say which answers to forget: give a `pattern`, or set `invalidate_all` to true";
-            return Err(Error::new(ErrorCode::InvalidArgument, message));
+            return Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("pattern"));
         }
         let deleted_count = context.engine.forget_answers(context.caller, pattern.as_deref())?;
         Ok(Reply::json(crate::tool::to_value(&Output { user_id: arguments.user_id, deleted_count })?))

@@ -57,7 +57,7 @@ impl TypedTool for DeleteMemory {
         if which.id.is_none() && !confirm && !dry_run {
             let message = "deleting by `tags` or `time_range` needs `confirm` to be true; `dry_run` counts the memories \
                            beforehand";
-            return Err(Error::new(ErrorCode::InvalidArgument, message));
+            return Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("confirm"));
         }
         let (engine, caller) = (context.engine, context.caller);
         let deleted_count =
@@ -79,7 +79,7 @@ fn conditions(arguments: Arguments) -> Result<Discard> {
         None => {
             let message =
                 "what to delete is missing; give `memory_id`, `tags`, `time_range`, or `tags` with `time_range`";
-            Err(Error::new(ErrorCode::InvalidArgument, message))
+            Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("memory_id"))
         }
     }
 }

@@ -23,7 +23,7 @@ mod wipe_user_data;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, FailureShape, Tool};
+use crate::{Dialect, Tool};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -34,7 +34,6 @@ pub static DIALECT: Dialect = Dialect {
         Give every call the same `user_id` for the same person. `store_decision` and `recall_decision` keep choices \
         under a name, `check_cache` and `store_cache` answers that may be wanted again. `hybrid_search` looks for \
         exact words and for meaning alike. `delete_memory` and `wipe_user_data` forget.",
-    failure_shape: FailureShape::Flat,
     ownership: Ownership::Usual,
     user_argument: Some("user_id"),
     tools: &TOOLS,

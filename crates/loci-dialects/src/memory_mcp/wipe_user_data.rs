@@ -51,7 +51,7 @@ impl TypedTool for WipeUserData {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         if !arguments.confirm {
-            return Err(Error::new(ErrorCode::InvalidArgument, UNCONFIRMED));
+            return Err(Error::new(ErrorCode::InvalidArgument, UNCONFIRMED).of_argument("confirm"));
         }
         let wiped = context.engine.wipe(context.caller)?;
         let output = Output {

@@ -48,7 +48,7 @@ mod wake_up;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, FailureShape, Tool};
+use crate::{Dialect, Tool};
 
 pub use aaak::compressed;
 pub use arguments::{GLOBAL_WING, collection, place_name, wing_filter};
@@ -68,7 +68,6 @@ pub static DIALECT: Dialect = Dialect {
         end the old one (`mempalace_kg_invalidate`), then add the new one (`mempalace_kg_add`). Tie what belongs \
         together across wings with `mempalace_create_tunnel`. End a session with `mempalace_diary_write`. Never file \
         secrets.",
-    failure_shape: FailureShape::FlatWithSuccess,
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::metadata::document_url;
 use super::{Authentication, Resource, scope_names};
+use crate::handler::protocol_error;
 
 /// Bytes of an explanation that goes into a header; a longer one is in the body alone.
 const DESCRIPTION_BYTES_MAX: usize = 250;
@@ -44,13 +45,26 @@ impl Denied {
         }
     }
 
+    /// The refusal in terms of HTTP, of OAuth and of JSON-RPC, since each client shows its user the words of one of them:
+    /// the Python SDK those of the JSON-RPC error, the TypeScript SDK the whole body.
     pub(super) fn into_response(self, authentication: &Authentication, resource: Resource<'_>) -> Response {
         let was_sent = matches!(self, Denied::Invalid(_));
         let error = self.into_error();
-        let mut response = failure(&error);
+        let body = json!({
+            "jsonrpc": "2.0",
+            "id": null,
+            "error": protocol_error(&error),
+            "error_description": error.message,
+        });
+        let mut response = (status(&error), Json(body)).into_response();
         if error.code == ErrorCode::Unauthorized {
-            let problem = was_sent.then_some(("invalid_token", error.message.as_str()));
-            let scopes: &[Scope] = if authentication.verifier().is_some() { &USUAL_SCOPES } else { &[] };
+            let has_issuer = authentication.verifier().is_some();
+            // RFC 6750 wants no error code where no token was sent; a client of an issuer needs no advice then.
+            let problem = Problem {
+                error: was_sent.then_some("invalid_token"),
+                description: (was_sent || !has_issuer).then_some(&error.message),
+            };
+            let scopes: &[Scope] = if has_issuer { &USUAL_SCOPES } else { &[] };
             let challenge = challenge(authentication, resource, problem, scopes);
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         } else if error.code == ErrorCode::Unavailable {
@@ -60,22 +74,28 @@ impl Denied {
     }
 }
 
-/// The value of a `WWW-Authenticate` header: the kind of error with an explanation, if there is one, the scopes
-/// that are needed, and, where there is an issuer, where to read of it.
+/// The attributes of a challenge that say what is wrong with a request.
+#[derive(Clone, Copy)]
+pub(super) struct Problem<'a> {
+    /// The code of RFC 6750.
+    pub error: Option<&'a str>,
+    /// A sentence for people.
+    pub description: Option<&'a str>,
+}
+
+/// The value of a `WWW-Authenticate` header: the problem, the scopes that are needed, and, where there is an issuer,
+/// where to read of it.
 pub(super) fn challenge(
     authentication: &Authentication,
     resource: Resource<'_>,
-    problem: Option<(&str, &str)>,
+    problem: Problem<'_>,
     scopes: &[Scope],
 ) -> HeaderValue {
     let verifier = authentication.verifier();
-    let mut attributes = Vec::new();
-    if let Some((error, description)) = problem {
-        attributes.push(("error", error.to_owned()));
-        if description.len() <= DESCRIPTION_BYTES_MAX {
-            attributes.push(("error_description", description.to_owned()));
-        }
-    }
+    let description = problem.description.filter(|description| description.len() <= DESCRIPTION_BYTES_MAX);
+    let told = [("error", problem.error), ("error_description", description)];
+    let mut attributes: Vec<(&str, String)> =
+        told.into_iter().filter_map(|(name, text)| Some((name, text?.to_owned()))).collect();
     if !scopes.is_empty() {
         attributes.push(("scope", scope_names(verifier, scopes).join(" ")));
     }
@@ -97,7 +117,10 @@ fn needs_no_escape(byte: u8) -> bool {
 
 /// An error outside of JSON-RPC as a response.
 pub(crate) fn failure(error: &Error) -> Response {
-    let status = StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let body = json!({"error": {"code": error.code.name(), "message": error.message}});
-    (status, Json(body)).into_response()
+    (status(error), Json(body)).into_response()
+}
+
+fn status(error: &Error) -> StatusCode {
+    StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }

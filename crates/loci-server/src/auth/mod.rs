@@ -3,6 +3,7 @@
 mod challenge;
 mod credential;
 mod metadata;
+mod no_provider;
 mod scopes;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub(crate) use challenge::failure;
 pub(crate) use credential::Credential;
 pub use credential::token_hash;
 pub(crate) use metadata::metadata_routes;
+pub(crate) use no_provider::no_provider_routes;
 pub(crate) use scopes::{Need, insufficient_scope};
 
 use crate::body::drain;

@@ -9,7 +9,7 @@ use loci_core::{Caller, Error, ErrorCode, Scope, Scopes};
 use loci_dialects::Dialect;
 use rmcp::model::{ClientRequest, JsonRpcError, RequestId};
 
-use super::challenge::challenge;
+use super::challenge::{Problem, challenge};
 use super::{Authentication, Credential, Resource, scope_names};
 use crate::handler::protocol_error;
 
@@ -59,7 +59,7 @@ pub(crate) fn insufficient_scope(
     let (plural, lacks) =
         if scopes.len() > 1 { ("s", "not all of which this token has") } else { ("", "which this token lacks") };
     let how = match (parts.extensions.get::<Credential>(), authentication.verifier()) {
-        (None, _) => "which nobody has on a server without authentication".to_owned(),
+        (None, _) => "which no caller has on a server without authentication".to_owned(),
         (Some(credential), Some(verifier)) if credential.is_issued() => {
             let named = scope_names(Some(verifier), &scopes).join(" ");
             format!("{lacks}; get one from {} with `{named}`", verifier.issuer())
@@ -75,7 +75,7 @@ pub(crate) fn insufficient_scope(
     let message = format!("`{what}` needs the scope{plural} {}, {how}", names.join(" and "));
     let error = Error::new(ErrorCode::Forbidden, message);
     let resource = Resource::of(&parts.extensions, &parts.uri);
-    let problem = Some(("insufficient_scope", error.message.as_str()));
+    let problem = Problem { error: Some("insufficient_scope"), description: Some(&error.message) };
     let challenge = challenge(authentication, resource, problem, &scopes);
     let body = JsonRpcError::new(Some(id), protocol_error(&error));
     (StatusCode::FORBIDDEN, [(WWW_AUTHENTICATE, challenge)], Json(body)).into_response()

@@ -68,18 +68,44 @@ async fn everything_else_is_401_with_a_challenge() {
         let message = body["error"]["message"].as_str().unwrap();
         let challenge = format!("Bearer realm=\"loci\", error=\"invalid_token\", error_description=\"{message}\"");
         assert_eq!(reply.headers["www-authenticate"], challenge);
-        assert_eq!(body["error"]["code"], "unauthorized");
+        assert_eq!(body["error"]["data"]["code"], "unauthorized");
         assert!(!reply.body.contains("secret"));
     }
     let one = ("authorization", "Bearer secret-of-reader");
     let twice = server.post(&[one, one], request(1, "ping", json!({})).to_string().as_bytes()).await;
     assert_eq!((twice.status, twice.body.contains("more than one Authorization header")), (401, true));
     let missing = server.post(&[], request(1, "ping", json!({})).to_string().as_bytes()).await;
-    assert_eq!((missing.status, missing.headers["www-authenticate"].as_str()), (401, "Bearer realm=\"loci\""));
+    let advice = "send `Authorization: Bearer TOKEN`; make a token with `loci token create`";
+    let challenge = format!("Bearer realm=\"loci\", error_description=\"{advice}\"");
+    assert_eq!((missing.status, &missing.headers["www-authenticate"]), (401, &challenge));
+    // Clients show different parts of it.
+    let body = json!({
+        "jsonrpc": "2.0", "id": null,
+        "error": {"code": -32600, "message": advice, "data": {"code": "unauthorized", "status": 401}},
+        "error_description": advice,
+    });
+    assert_eq!(missing.json(), body);
     let in_url = server.send("POST /mcp/test?access_token=secret-of-reader", &[], b"{}").await;
     assert_eq!(in_url.status, 401);
     let garbage = server.post(&[], b"hello").await;
     assert_eq!(garbage.status, 401);
+}
+
+#[tokio::test]
+async fn who_wants_to_log_in_is_told_to_bring_a_token() {
+    let (_, authentication) = tokens();
+    let server = Server::start(&World::new(), authentication).await;
+    let rows = [
+        ("POST /register", 400, "invalid_client_metadata"),
+        ("GET /authorize?client_id=x", 403, "access_denied"),
+        ("POST /token", 400, "invalid_request"),
+    ];
+    for (line, status, error) in rows {
+        let reply = server.send(line, &[], b"{}").await;
+        let body = reply.json();
+        assert_eq!((reply.status, body["error"].as_str()), (status, Some(error)), "{line}");
+        assert!(body["error_description"].as_str().unwrap().contains("`loci token create`"), "{line}");
+    }
 }
 
 #[tokio::test]
@@ -141,12 +167,12 @@ async fn an_argument_names_the_subject_of_the_token_or_the_call_is_denied_and_no
         let body = request(1, "tools/call", call("recall_decision", json!({"user_id": user, "key": "colour"})));
         let reply = server.post_to("memory-mcp", headers, body.to_string().as_bytes()).await.json();
         assert_eq!(reply["result"]["isError"], is_denied, "{reply}");
-        let structured = &reply["result"]["structuredContent"];
+        let result = &reply["result"];
         if is_denied {
-            assert_eq!(structured["error_code"], "forbidden");
-            assert_eq!(structured["error"], reply["result"]["content"][0]["text"]);
+            let error = json!({"code": "forbidden", "status": 403, "argument": "user_id"});
+            assert_eq!(result["_meta"]["loci/error"], error);
         } else {
-            assert_eq!(structured, &json!({"key": "colour", "found": false}));
+            assert_eq!(result["structuredContent"], json!({"key": "colour", "found": false}));
         }
     }
     let noted = world.engine.audited(&AuditQuery { limit: 9, ..AuditQuery::default() }).unwrap();

@@ -66,7 +66,7 @@ async fn a_batch_has_room_for_so_much() {
     let mut pipe = Pipe::open(&world, &DIALECT, "2025-03-26").await;
     for replies in [over_http, pipe.ask(&batch).await] {
         let replies = replies.as_array().unwrap();
-        let code = |reply: &serde_json::Value| reply["result"]["structuredContent"]["error"]["code"].clone();
+        let code = |reply: &serde_json::Value| reply["result"]["_meta"]["loci/error"]["code"].clone();
         let refused = replies.iter().filter(|reply| code(reply) == "too_large").count();
         assert_eq!((replies.len(), refused), (2, 1));
     }

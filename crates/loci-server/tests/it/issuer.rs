@@ -92,7 +92,13 @@ async fn what_does_not_hold_is_challenged_and_what_cannot_be_told_is_not() {
     }
     let down = server.post(&[("authorization", "Bearer issued.down")], body.as_bytes()).await;
     assert_eq!((down.status, down.headers["retry-after"].as_str()), (503, "1"));
-    assert_eq!(down.json()["error"], json!({"code": "unavailable", "message": "the issuer's keys are not there"}));
+    let told = down.json()["error"].clone();
+    assert_eq!(
+        (&told["data"]["code"], &told["message"]),
+        (&json!("unavailable"), &json!("the issuer's keys are not there"))
+    );
+    // Logging in is the issuer's business.
+    assert_eq!(server.send("POST /register", &[], b"{}").await.status, 404);
     let broken = server.post(&[("authorization", "Bearer issued.panic")], body.as_bytes()).await;
     assert_eq!(broken.status, 500);
     for reply in [down, broken] {

@@ -96,7 +96,7 @@ async fn messages() {
     for (bytes, is_error) in [(REPLY_TEXT_BYTES_MAX, false), (REPLY_TEXT_BYTES_MAX + 1, true)] {
         let reply = server.post(&[], long(bytes).as_bytes()).await.json();
         assert_eq!(reply["result"]["isError"], is_error);
-        let told = &reply["result"]["structuredContent"]["error"]["code"];
+        let told = &reply["result"]["_meta"]["loci/error"]["code"];
         assert_eq!(told == "too_large", is_error);
     }
 }
@@ -138,8 +138,8 @@ async fn seconds_of_a_call() {
     tokio::time::advance(Duration::from_secs(CALL_SECONDS_MAX + 1)).await;
     tokio::time::resume();
     let reply = waiting.rest().await.json();
-    let told = &reply["result"]["structuredContent"]["error"];
-    assert_eq!(told["code"], "unavailable", "{reply}");
-    assert!(told["message"].as_str().unwrap().contains("goes on in the background"), "{reply}");
+    let result = &reply["result"];
+    assert_eq!(result["_meta"]["loci/error"]["code"], "unavailable", "{reply}");
+    assert!(result["content"][0]["text"].as_str().unwrap().contains("goes on in the background"), "{reply}");
     gate.open();
 }

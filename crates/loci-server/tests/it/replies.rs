@@ -3,7 +3,7 @@
 use loci_server::Authentication;
 use serde_json::{Value, json};
 
-use crate::support::{DIALECT, LEGACY, MODERN, PLAIN, Pipe, Server, World, call, set_resource};
+use crate::support::{DIALECT, LEGACY, MODERN, Pipe, Server, World, call, set_resource};
 
 #[tokio::test]
 async fn an_unknown_tool_is_a_protocol_error() {
@@ -22,23 +22,14 @@ async fn faulty_arguments_are_failures_that_name_the_argument() {
             let reply = pipe.request(id, "tools/call", call("echo", arguments)).await;
             let result = &reply["result"];
             assert_eq!(result["isError"], true, "{reply}");
-            assert_eq!(result["structuredContent"]["error"]["code"], "invalid_argument");
+            let error = json!({"code": "invalid_argument", "status": 400, "argument": "text"});
+            assert_eq!(result["_meta"]["loci/error"], error);
+            // Clients hold it against the tool's schema, whether or not the call failed.
+            assert_eq!(result.get("structuredContent"), None);
             assert!(result["content"][0]["text"].as_str().unwrap().contains("text"));
         }
         let unknown = pipe.request(9, "tools/call", call("echo", json!({"text": "a", "colour": "red"}))).await;
         assert!(unknown["result"]["content"][0]["text"].as_str().unwrap().contains("colour"));
-    }
-}
-
-#[tokio::test]
-async fn a_failure_has_the_shape_of_its_dialect() {
-    for version in LEGACY.into_iter().chain([MODERN]) {
-        let mut pipe = Pipe::open(&World::new(), &PLAIN, version).await;
-        let reply = pipe.request(1, "tools/call", call("echo", json!({}))).await;
-        let text = &reply["result"]["content"][0]["text"];
-        assert!(text.as_str().unwrap().contains("`text` is missing"), "{reply}");
-        let expected = json!({"error": text, "error_code": "invalid_argument"});
-        assert_eq!((&reply["result"]["isError"], &reply["result"]["structuredContent"]), (&json!(true), &expected));
     }
 }
 
@@ -77,14 +68,19 @@ async fn notice_and_explanations_are_in_the_metadata() {
     let server = Server::start(&world, Authentication::Anonymous).await;
     for version in LEGACY.into_iter().chain([MODERN]) {
         let mut pipe = Pipe::open(&world, &DIALECT, version).await;
-        let over_pipe = pipe.request(1, "tools/call", call("noted", json!({}))).await;
-        let over_http = server.request(version, &[], "tools/call", call("noted", json!({}))).await.json();
+        let mut params = call("noted", json!({}));
+        let unasked = pipe.request(1, "tools/call", params.clone()).await;
+        assert_eq!(unasked["result"]["_meta"].get("loci/hits"), None, "{unasked}");
+        assert_eq!(unasked["result"]["_meta"]["loci/notice"], "half of it");
+        params["_meta"] = json!({"loci/hits": true});
+        let over_pipe = pipe.request(2, "tools/call", params.clone()).await;
+        let over_http = server.request(version, &[], "tools/call", params).await.json();
         for reply in [over_pipe, over_http] {
             assert_eq!(reply["result"]["_meta"]["loci/notice"], "half of it", "{version}: {reply}");
             assert_eq!(reply["result"]["content"][0]["text"], "Note: half of it.\n[]");
             assert_eq!(reply["result"]["_meta"]["loci/hits"], json!([{"id": "a", "final": 0.5}]));
         }
-        let none = pipe.request(2, "tools/call", call("numbers", json!({}))).await;
+        let none = pipe.request(3, "tools/call", call("numbers", json!({}))).await;
         for key in ["loci/notice", "loci/hits"] {
             assert_eq!(none["result"]["_meta"].get(key), None);
         }
@@ -96,7 +92,7 @@ async fn a_panic_is_an_internal_failure_and_service_goes_on() {
     let mut pipe = Pipe::open(&World::new(), &DIALECT, MODERN).await;
     let reply = pipe.request(1, "tools/call", call("panics", json!({}))).await;
     assert_eq!(reply["result"]["isError"], true);
-    assert_eq!(reply["result"]["structuredContent"]["error"]["code"], "internal");
+    assert_eq!(reply["result"]["_meta"]["loci/error"]["code"], "internal");
     let next = pipe.request(2, "tools/call", call("numbers", json!({}))).await;
     assert_eq!(next["result"]["isError"], false);
 }

@@ -1,7 +1,7 @@
 //! What a caller lacks the scope for does not happen, whatever revision it speaks and whatever its headers claim.
 
 use loci_core::{AuditQuery, ErrorCode, Ownership, Result, Scope, Scopes};
-use loci_dialects::{Context, DIALECTS, Dialect, FailureShape, Hints, Reply as ToolReply, Tool, TypedTool};
+use loci_dialects::{Context, DIALECTS, Dialect, Hints, Reply as ToolReply, Tool, TypedTool};
 use loci_server::{Authentication, HttpConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -174,7 +174,7 @@ async fn a_refusal_says_how_to_get_the_scope() {
         let message = format!("`forget` needs the scope `write`, which this token lacks; {how}");
         let body = json!({
             "jsonrpc": "2.0", "id": 1,
-            "error": {"code": -32600, "message": message, "data": {"code": "forbidden"}},
+            "error": {"code": -32600, "message": message, "data": {"code": "forbidden", "status": 403}},
         });
         assert_eq!((reply.status, reply.json()), (403, body));
         assert_eq!(reply.headers["content-type"], "application/json");
@@ -285,7 +285,6 @@ static ADMIN: Dialect = Dialect {
     name: "admin",
     title: "Admin",
     instructions: "",
-    failure_shape: FailureShape::Nested,
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &ADMIN_TOOLS,
@@ -304,6 +303,6 @@ async fn admin_is_for_its_token_alone() {
     }
     let open = Server::start_serving(&world, HttpConfig::new(Authentication::Anonymous), &[&ADMIN]).await;
     let reply = call_in(&open, &ADMIN, ("2025-11-25", false), "nobody", None, &params).await;
-    let message = "`rule` needs the scope `admin`, which nobody has on a server without authentication";
+    let message = "`rule` needs the scope `admin`, which no caller has on a server without authentication";
     assert_eq!((reply.status, &reply.json()["error"]["message"]), (403, &json!(message)));
 }

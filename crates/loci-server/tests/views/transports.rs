@@ -48,17 +48,18 @@ impl<T: Transport> Carrier for T {
             let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(|| format!("no text in {answer}"));
             let error = &answer["error"];
             let (code, text) = (text(&error["data"]["code"])?, text(&error["message"])?);
-            return Ok(Answer { code: Some(code), text, structured: Value::Null, notice: None });
+            return Ok(Answer { code: Some(code), argument: None, text, structured: Value::Null, notice: None });
         }
         let result = &mut answer["result"];
         let text = result["content"][0]["text"].as_str().ok_or("the answer has no text")?.to_owned();
         let structured = result["structuredContent"].take();
-        let code = (result["isError"] == true)
-            .then(|| structured.pointer("/error/code").or(structured.get("error_code")))
-            .map(|code| code.and_then(Value::as_str).map(str::to_owned).ok_or("the failure has no code"))
-            .transpose()?;
+        let field = |name: &str| result["_meta"]["loci/error"][name].as_str().map(str::to_owned);
+        let (code, argument) = (field("code"), field("argument"));
+        if (result["isError"] == true) != code.is_some() {
+            return Err(format!("a failure, and nothing else, has a code: {result}"));
+        }
         // What else is to say, the text says, too.
-        Ok(Answer { code, notice: Some(text.clone()), text, structured })
+        Ok(Answer { code, argument, notice: Some(text.clone()), text, structured })
     }
 
     fn read(&self, dialect: &'static Dialect, caller: &Caller, uri: &str) -> Result<Option<String>, String> {

@@ -140,7 +140,7 @@ fn event(agent: usize, line: &str) -> Event {
     let result = &message["result"];
     let outcome = match result["isError"].as_bool() {
         Some(false) => Ok(result["structuredContent"].clone()),
-        Some(true) => Err(result["structuredContent"].clone()),
+        Some(true) => Err(result["_meta"]["loci/error"].clone()),
         None if message["error"].is_object() => Err(message["error"].clone()),
         None => return nonsense(),
     };

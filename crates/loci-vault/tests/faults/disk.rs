@@ -44,7 +44,7 @@ fn assert_refused(place: &Path, vault: &VaultFolder, path: &str, body: &str, say
     let changed = Note { body: body.to_owned(), ..said(&before.1).clone() };
     let rewritten = vault.rewrite(path, &before.1.hash, &changed).map(drop);
     for refused in [created, rewritten] {
-        let Error { code, message } = refused.unwrap_err();
+        let Error { code, message, .. } = refused.unwrap_err();
         assert_eq!(code, ErrorCode::Unavailable, "{message}");
         assert!(message.contains(says), "{message}");
     }

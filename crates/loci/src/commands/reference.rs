@@ -115,9 +115,9 @@ fn codes(page: &mut String) {
         let _ = writeln!(page, "| {} | {meaning} |", exit as u8);
     }
     page.push_str(
-        "\n## Error codes\n\nA tool that fails says so in its result (`isError`), with a sentence as text and \
-         `{\"error\": {\"code\": …, \"message\": …}}` as structured content; \
-         memory-mcp has its original's shape, `{\"error\": MESSAGE, \"error_code\": CODE}`.\n\n| code | HTTP status |\n|---|---|\n",
+        "\n## Error codes\n\nA tool that fails says so in its result (`isError`), with a sentence as text. It has no \
+         structured content; for programs, `_meta[\"loci/error\"]` is `{\"code\": …, \"status\": …, \"argument\": …}`, the \
+         last where one argument is at fault.\n\n| code | HTTP status |\n|---|---|\n",
     );
     for code in ErrorCode::ALL {
         let _ = writeln!(page, "| `{code}` | {} |", code.http_status());
@@ -160,7 +160,7 @@ fn tools(page: &mut String, dialect: &loci_dialects::Dialect) {
     }
 }
 
-/// The type of an argument, with its choices or bounds.
+/// The type of an argument, or its choices; its description has its range.
 fn type_of(schema: &Value) -> String {
     let choices = schema["enum"].as_array().or_else(|| {
         // Choices that have descriptions of their own.
@@ -172,14 +172,8 @@ fn type_of(schema: &Value) -> String {
         return choices.join(", ");
     }
     let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut text = match &schema["type"] {
+    match &schema["type"] {
         Value::Array(types) => types.iter().map(of).collect::<Vec<_>>().join(" or "),
         value => of(value),
-    };
-    for (word, bound) in [("from", "minimum"), ("to", "maximum")] {
-        if let Some(value) = schema.get(bound) {
-            text += &format!(" {word} {value}");
-        }
     }
-    text
 }

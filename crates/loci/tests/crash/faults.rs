@@ -301,9 +301,9 @@ fn is_done(run: &Run, call: &Call, found: &loci_testkit::crash::Found) -> bool {
         })
 }
 
-/// The code of an error, of a dialect's own shape or of the protocol.
+/// The code of an error, of a tool's failure or of the protocol.
 fn code(error: &Value) -> String {
-    let code = error["error"]["code"].as_str().or(error["error_code"].as_str());
+    let code = error["code"].as_str().or(error["data"]["code"].as_str());
     code.map_or_else(|| error.to_string(), str::to_owned)
 }
 

@@ -13,9 +13,11 @@ use serde_json::{Map, Value};
 pub struct Answer {
     /// The code of a failure.
     pub code: Option<String>,
+    /// The argument that a failure is about.
+    pub argument: Option<String>,
     /// The text; of a failure, its message.
     pub text: String,
-    /// `structuredContent`.
+    /// `structuredContent`; null for a failure, which has none.
     pub structured: Value,
     /// What else is said, where that is told apart from the text.
     pub notice: Option<String>,
@@ -67,12 +69,22 @@ impl Carrier for Direct {
         caller: &Caller,
         arguments: Map<String, Value>,
     ) -> Result<Answer, String> {
-        let outcome = dialect.call(tool, Context { engine: &self.0, caller }, arguments);
-        let (code, reply) = match outcome {
-            Ok(reply) => (None, reply),
-            Err(error) => (Some(error.code.name().to_owned()), dialect.failure(tool, &error)),
-        };
-        Ok(Answer { code, text: reply.text, structured: reply.structured, notice: reply.notice })
+        Ok(match dialect.call(tool, Context { engine: &self.0, caller }, arguments) {
+            Ok(reply) => Answer {
+                code: None,
+                argument: None,
+                text: reply.text,
+                structured: reply.structured,
+                notice: reply.notice,
+            },
+            Err(error) => Answer {
+                code: Some(error.code.name().to_owned()),
+                argument: error.argument,
+                text: error.message,
+                structured: Value::Null,
+                notice: None,
+            },
+        })
     }
 
     fn read(&self, dialect: &'static Dialect, caller: &Caller, uri: &str) -> Result<Option<String>, String> {

@@ -12,8 +12,7 @@
 //!   - wait: 3600                      # seconds on the clock
 //!   - call: forget
 //!     with: {id: nothing}
-//!     fails: {code: not_found, says: [nothing]}    # or `text:` for the whole; `gives:` beside it is its
-//!                                     # structuredContent
+//!     fails: {code: not_found, says: [nothing]}    # or `text:` for the whole; `argument:` is the one at fault
 //!   - read: mememory://bootstrap      # a resource; `absent: true` if there must be none
 //!     text: ""
 //!   - complete: {uri: "mememory://bootstrap/{project}", argument: project, prefix: lo}
@@ -191,6 +190,8 @@ fn read_and_write() -> Vec<String> {
 #[serde(deny_unknown_fields)]
 struct Failure {
     code: String,
+    /// The argument at fault.
+    argument: Option<String>,
     /// The whole message.
     text: Option<String>,
     #[serde(default)]
@@ -361,8 +362,11 @@ fn ask(world: &mut World, dialect: &'static Dialect, step: &Step, caller: &Calle
             if failure.code != *code {
                 return Err(format!("expected {}, got {code}: {}", failure.code, answer.text));
             }
-            if let Some(expected) = &step.gives {
-                world.bindings.check(expected, &answer.structured, "gives")?;
+            if !answer.structured.is_null() || step.gives.is_some() {
+                return Err(format!("a failure has no structured content, and no `gives`: {}", answer.structured));
+            }
+            if failure.argument.is_some() && failure.argument != answer.argument {
+                return Err(format!("expected the argument {:?}, got {:?}", failure.argument, answer.argument));
             }
             if let Some(expected) = &failure.text {
                 let expected = world.bindings.fill_text(expected)?;

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use loci_core::{Batch, Ownership, Result, Scope, Space, Store, Timestamp};
-use loci_dialects::{Context, Dialect, FailureShape, Hints, Reply, Resource, Resources, Tool, TypedTool};
+use loci_dialects::{Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool};
 use loci_engine::{Engine, SearchMode};
 use loci_server::Host;
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
@@ -227,7 +227,6 @@ pub static DIALECT: Dialect = Dialect {
     name: "test",
     title: "Test",
     instructions: "Try things here.",
-    failure_shape: FailureShape::Nested,
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,
@@ -256,7 +255,6 @@ pub static PLAIN: Dialect = Dialect {
     name: "plain",
     title: "Plain",
     instructions: "",
-    failure_shape: FailureShape::Flat,
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &PLAIN_TOOLS,

@@ -24,10 +24,8 @@ pub fn request(id: u64, method: &str, params: Value) -> Value {
 
 /// A request of 2026-07-28.
 pub fn modern(id: u64, method: &str, mut params: Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     request(id, method, params)
 }
 
