@@ -12,7 +12,7 @@ use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said};
 use proptest::prelude::*;
 
 /// The samples, each beside a file of what is expected of it.
-const SAMPLES: [&str; 17] = [
+const SAMPLES: [&str; 18] = [
     "chatgpt-broken.json",
     "chatgpt.json",
     "claude-ai-broken.json",
@@ -23,6 +23,7 @@ const SAMPLES: [&str; 17] = [
     "codex-older.jsonl",
     "codex.jsonl",
     "gemini-logs.json",
+    "gemini-resumed.jsonl",
     "gemini-session.json",
     "gemini-session.jsonl",
     "plain-markdown.md",
@@ -249,6 +250,52 @@ fn the_first_folder_of_a_transcript_is_read_alone() {
         assert_eq!(found, named.filter(|_| is_lines), "{name}");
     }
     assert_eq!(conversation::folder(&samples()).unwrap(), None);
+}
+
+/// Gemini CLI names it beside the sessions of a project.
+#[test]
+fn the_folder_of_a_project_is_noted_beside_its_sessions() {
+    let home = tempfile::tempdir().unwrap();
+    let project = home.path().join("tmp/tides-1");
+    let session = project.join("chats/session-1.jsonl");
+    fs::create_dir_all(session.parent().unwrap()).unwrap();
+    fs::write(&session, sample("gemini-resumed.jsonl")).unwrap();
+    let folder = || conversation::folder(&session).unwrap();
+    assert_eq!(folder(), None);
+    let projects = r#"{"projects": {"/srv/tides": "tides", "/srv/other/tides": "tides-1"}}"#;
+    fs::write(home.path().join("projects.json"), projects).unwrap();
+    assert_eq!(folder().as_deref(), Some("/srv/other/tides"));
+    fs::write(project.join(".project_root"), "/srv/noted/tides\n").unwrap();
+    assert_eq!(folder().as_deref(), Some("/srv/noted/tides"));
+    // A document of a session is read by the same rule, a file elsewhere is not.
+    let (document, elsewhere) = (project.join("chats/session-2.json"), project.join("session-3.jsonl"));
+    fs::write(&document, sample("gemini-session.json")).unwrap();
+    fs::write(&elsewhere, sample("gemini-resumed.jsonl")).unwrap();
+    assert_eq!(conversation::folder(&document).unwrap().as_deref(), Some("/srv/noted/tides"));
+    assert_eq!(conversation::folder(&elsewhere).unwrap(), None);
+}
+
+#[test]
+fn the_last_answer_is_found_from_the_end() {
+    let last = |bytes: &[u8]| conversation::last_answer(&Scratch::new(bytes).path).unwrap();
+    let event = |kind: &str, text: &str| {
+        format!("{{\"type\":\"{kind}\",\"message\":{{\"content\":\"{text}\"}},\"sessionId\":\"s\"}}\n")
+    };
+    let (asked, answered) = (event("user", "one"), event("assistant", "two"));
+    let further = format!("{}{}", event("user", "three"), "{\"type\":\"mode\",\"sessionId\":\"s\"}\n");
+    for (text, expected) in [
+        (asked.clone(), None),
+        (asked.clone() + &answered, Some("two")),
+        (asked.clone() + &answered + &further, Some("two")),
+        // It is still being written.
+        (asked.clone() + &answered + event("assistant", "four").trim_end_matches(['}', '\n']), Some("two")),
+        (answered + &further.repeat((1 << 20) / further.len() + 1), None),
+        ("User: one\nAssistant: two\n".to_owned(), None),
+    ] {
+        assert_eq!(last(text.as_bytes()).as_deref(), expected);
+    }
+    assert_eq!(last(&sample("codex.jsonl")).as_deref(), Some("<b>4</b>"));
+    assert!(conversation::last_answer(&samples().join("missing")).is_err());
 }
 
 /// What was gathered in several readings.

@@ -56,7 +56,9 @@ impl Codex {
         if self.0.folder.is_none() {
             self.0.folder = title(&payload["cwd"]);
         }
-        if kind == "response_item" { self.item(payload, &line["timestamp"]) } else { Some(()) }
+        // The summary of a compaction is a message of the model like any other, but for this mark.
+        let is_summary = line["metadata"]["compaction_output"] == true;
+        if kind == "response_item" && !is_summary { self.item(payload, &line["timestamp"]) } else { Some(()) }
     }
 
     fn item(&mut self, item: &Value, at: &Value) -> Option<()> {

@@ -3,12 +3,18 @@
 //! added to it, so such a file does not only grow); and `logs.json`, what the person said in all sessions.
 
 use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
-use super::value::{Threads, moment, texts, title};
+use super::value::{Threads, moment, spoken, texts, title};
 use super::{Conversation, Gather, Said};
 
+/// Elements in what the program, not the person, says to the model.
+const PROGRAM: &[&str] = &["session_context"];
+/// Bytes of a file that names the folder of a project.
+const PROJECT_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Where the text of files begins that a message refers to.
 const FILES_BEGIN: &str = "--- Content from referenced files ---";
 
@@ -77,7 +83,10 @@ impl GeminiCli {
         let at = moment(&message["timestamp"]);
         let mut said = Conversation::default();
         for text in parts(content)?.into_iter().take_while(|text| !text.trim_start().starts_with(FILES_BEGIN)) {
-            said.say(speaker, at, text);
+            let by_speaker = if speaker == "user" { spoken(text, PROGRAM) } else { Some(text) };
+            if let Some(text) = by_speaker {
+                said.say(speaker, at, text);
+            }
         }
         let place = *self.places.entry(id.to_owned()).or_insert(self.messages.len());
         match self.messages.get_mut(place) {
@@ -86,6 +95,27 @@ impl GeminiCli {
         }
         Some(())
     }
+}
+
+/// The folder of the project that a file in `~/.gemini/tmp/<project>/chats` is about: the program keeps it in
+/// `.project_root` beside that folder and, by the name of the project, in `~/.gemini/projects.json`. None elsewhere.
+pub(super) fn project_folder(path: &Path) -> Option<String> {
+    let project = path.parent().filter(|chats| chats.file_name().is_some_and(|name| name == "chats"))?.parent()?;
+    let noted = small_file(&project.join(".project_root")).map(|text| text.trim().to_owned());
+    let listed = || {
+        let projects = small_file(&project.parent()?.parent()?.join("projects.json"))?;
+        let projects: Value = serde_json::from_str(&projects).ok()?;
+        let name = project.file_name()?.to_str()?;
+        let folders = projects["projects"].as_object()?;
+        folders.iter().find(|(_, known)| *known == name).map(|(folder, _)| folder.clone())
+    };
+    noted.filter(|folder| !folder.is_empty()).or_else(listed)
+}
+
+/// The text of a plain file that is not large.
+fn small_file(path: &Path) -> Option<String> {
+    fs::symlink_metadata(path).ok().filter(|file| file.is_file() && file.len() <= PROJECT_FILE_BYTES_MAX)?;
+    fs::read_to_string(path).ok()
 }
 
 impl Gather for GeminiCli {

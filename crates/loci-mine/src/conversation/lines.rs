@@ -16,6 +16,9 @@ const HEAD_BROKEN_MAX: usize = 8;
 /// Bytes at the beginning of a file within which it names a folder, if it names one.
 const FOLDER_BYTES_MAX: u64 = 1 << 20;
 
+/// Bytes at the end of a file in which its last message is looked for.
+const TAIL_BYTES_MAX: u64 = 1 << 20;
+
 /// Reads such a file; none if it is of no such form.
 pub(super) fn read(source: &mut Source<'_>, mark: Option<Mark>, bytes_max: u64) -> io::Result<Option<Reading>> {
     let Some((format, mut gather)) = head(source)? else { return Ok(None) };
@@ -57,6 +60,22 @@ pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
         }
     }
     Ok(gather.folder().map(str::to_owned))
+}
+
+/// The last text of that speaker in the last part of such a file.
+pub(super) fn last_said(source: &mut Source<'_>, speaker: &str) -> io::Result<Option<String>> {
+    let start = source.stamp.bytes.saturating_sub(TAIL_BYTES_MAX);
+    let mut tail = Vec::new();
+    source.from(start)?.read_to_end(&mut tail)?;
+    let texts = tail.rsplit(|byte| *byte == b'\n').filter_map(|line| {
+        // The first line may begin before this part, and the last may not be whole yet.
+        let value = serde_json::from_slice(trimmed(line)).ok()?;
+        let (_, mut gather) = form_of(&value)?;
+        gather.take(&value);
+        let said = gather.conversations().pop()?.messages.pop()?;
+        (said.speaker == speaker).then_some(said.text)
+    });
+    Ok({ texts }.next())
 }
 
 /// The form of the file, and what gathers it.

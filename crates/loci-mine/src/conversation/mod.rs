@@ -183,7 +183,8 @@ pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Optio
 }
 
 /// The first folder that a transcript of a line for each event names, which is where its work began: the same, however
-/// much the file has grown. None if its first MiB names none, or it is no such file. Reads no further than to that folder.
+/// much the file has grown. Of a session of Gemini CLI, the folder that the program notes beside it. None if the first MiB
+/// names none, or it is no such file. Reads no further than to that folder.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -191,7 +192,20 @@ pub fn folder(path: &Path) -> io::Result<Option<String>> {
     if !fs::metadata(path)?.is_file() {
         return Ok(None);
     }
-    lines::folder(&mut Source { stamp: stamp(path)?, file: File::open(path)?, path })
+    let named = lines::folder(&mut Source { stamp: stamp(path)?, file: File::open(path)?, path })?;
+    Ok(named.or_else(|| gemini_cli::project_folder(path)))
+}
+
+/// The last message of the model in a transcript of a line for each event: the last of its texts, if it has several. None
+/// if the last MiB of the file has none, or it is no such file.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn last_answer(path: &Path) -> io::Result<Option<String>> {
+    if !fs::metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    lines::last_said(&mut Source { stamp: stamp(path)?, file: File::open(path)?, path }, "assistant")
 }
 
 /// Whether a file begins with what was read up to a mark or, of a form that does not grow, is that.
