@@ -8,14 +8,14 @@ use loci_core::{Caller, Error, ErrorCode, Scope};
 use loci_dialects::{Context, Dialect, Hints, Reply, Resources};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, CompletionInfo, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
-    ErrorCode as ProtocolErrorCode, Extensions, Implementation, InitializeRequestParams, InitializeResult,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
-    ResourceContents, ResourcesCapability, ServerCapabilities, ServerConfig, SubscribeRequestMethod,
-    SubscribeRequestParams, SubscriptionFilter, Tool, ToolsCapability, UnsubscribeRequestMethod,
-    UnsubscribeRequestParams,
+    CompleteResult, CompletionInfo, ConstString, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
+    ErrorCode as ProtocolErrorCode, Extensions, GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Reference, ResourceContents, ResourcesCapability, ServerCapabilities,
+    ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
+    ToolsCapability, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -112,8 +112,8 @@ impl DialectHandler {
     }
 
     /// The dialect's resources; without any, their methods do not exist.
-    fn resources<M: rmcp::model::ConstString>(&self) -> Result<&'static Resources, ErrorData> {
-        self.shared.dialect.resources.as_ref().ok_or_else(ErrorData::method_not_found::<M>)
+    fn resources<M: ConstString>(&self) -> Result<&'static Resources, ErrorData> {
+        self.shared.dialect.resources.as_ref().ok_or_else(|| no_method(M::VALUE))
     }
 
     /// Whether the client can be told of changes outside of `subscriptions/listen`: over HTTP no
@@ -352,7 +352,24 @@ impl ServerHandler for DialectHandler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        Err(no_method(ListPromptsRequestMethod::VALUE))
+    }
+
+    async fn get_prompt(
+        &self,
+        _request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Err(no_method(GetPromptRequestMethod::VALUE))
+    }
+
+    #[expect(deprecated, reason = "clients of revisions that have it still ask")]
+    async fn set_level(
+        &self,
+        _request: rmcp::model::SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Err(no_method(SetLevelRequestMethod::VALUE))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -377,7 +394,7 @@ impl ServerHandler for DialectHandler {
     ) -> Result<(), ErrorData> {
         let resources = self.resources::<SubscribeRequestMethod>()?;
         if !self.has_pipe() {
-            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+            return Err(no_method(SubscribeRequestMethod::VALUE));
         }
         let caller = self.reader(&context.extensions)?;
         let ended = self.shared.ending.child_token();
@@ -393,7 +410,7 @@ impl ServerHandler for DialectHandler {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if !self.has_pipe() || self.shared.dialect.resources.is_none() {
-            return Err(ErrorData::method_not_found::<UnsubscribeRequestMethod>());
+            return Err(no_method(UnsubscribeRequestMethod::VALUE));
         }
         subscription::lock(&self.shared.subscribed).remove(&request.uri);
         Ok(())
@@ -409,11 +426,16 @@ impl ServerHandler for DialectHandler {
         let modern = is_modern(context.protocol_version().as_ref());
         let method = request.method.as_str();
         let Some(expected) = expected_parameters(method).filter(|_| self.serves(method, modern)) else {
-            let message = format!("there is no method `{method}` here");
-            return Err(ErrorData::new(ProtocolErrorCode::METHOD_NOT_FOUND, message, None));
+            return Err(no_method(method));
         };
         Err(ErrorData::invalid_params(format!("the parameters of {method} are malformed: {expected}"), None))
     }
+}
+
+/// The failure of a method that this server, or this revision of the protocol, lacks.
+fn no_method(method: &str) -> ErrorData {
+    let message = format!("there is no method `{method}` here; the capabilities of this server say what it has");
+    ErrorData::new(ProtocolErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
 /// What a layer in front attached to a request: to the HTTP request, or on a pipe to the message.

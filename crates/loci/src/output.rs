@@ -1,11 +1,15 @@
 //! Data to stdout, words to stderr. Nothing else in loci writes to either.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use loci_core::Timestamp;
 use loci_dialects::mememory::Record;
 use serde_json::Value;
+
+/// Lines and characters of a memory's text that a list shows on a terminal.
+const LINES_LISTED_MAX: usize = 6;
+const CHARACTERS_LISTED_MAX: usize = 400;
 
 /// What a command prints to.
 #[derive(Debug, Clone, Copy)]
@@ -49,10 +53,34 @@ pub fn clamped(limit: u32, limit_max: usize) -> usize {
     limit.min(limit_max)
 }
 
+/// A number of things, such as `1 drawer` or `2 drawers`.
+pub fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// RFC 3339 in UTC, to the second.
 pub fn moment(moment: Timestamp) -> String {
     jiff::Timestamp::from_second(moment.microseconds().div_euclid(1_000_000))
         .map_or_else(|_| moment.microseconds().to_string(), |moment| moment.to_string())
+}
+
+/// A memory in a list for people: whole, as [`memory_text`] has it; on a terminal, a long text is cut.
+pub fn listed_text(record: &Record) -> String {
+    if io::stdout().is_terminal() { beginning(record) } else { memory_text(record) }
+}
+
+/// A memory with at most [`LINES_LISTED_MAX`] lines and [`CHARACTERS_LISTED_MAX`] characters of its text.
+fn beginning(record: &Record) -> String {
+    let content = record.content.trim_end();
+    let by_lines = content.match_indices('\n').nth(LINES_LISTED_MAX - 1).map_or(content.len(), |(end, _)| end);
+    let by_characters = content.char_indices().nth(CHARACTERS_LISTED_MAX).map_or(content.len(), |(end, _)| end);
+    let end = by_lines.min(by_characters);
+    if end == content.len() {
+        return memory_text(record);
+    }
+    let left = content[end..].chars().count();
+    let shown = Record { content: format!("{} …", content[..end].trim_end()), ..record.clone() };
+    format!("{}    {left} more characters: loci show {}\n", memory_text(&shown), record.id)
 }
 
 /// A memory for people: a head line, then the whole text, indented.
@@ -77,4 +105,28 @@ pub fn memory_text(record: &Record) -> String {
     }
     let content = record.content.trim_end().replace('\n', "\n    ");
     format!("{}\n    {content}\n", head.join("  "))
+}
+
+#[cfg(test)]
+mod tests {
+    use loci_core::{Memory, MemoryId, Space};
+
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_in_a_list() {
+        let shown = |content: &str| {
+            let id = MemoryId::parse("id", "m1").unwrap();
+            let memory = Memory::new(Space::default(), id, content, "fact", Timestamp::from_microseconds(0));
+            let text = beginning(&Record::from(memory));
+            text.split_once('\n').unwrap().1.to_owned()
+        };
+        assert_eq!(shown("one\ntwo\n"), "    one\n    two\n");
+        assert_eq!(shown(&"é".repeat(400)), format!("    {}\n", "é".repeat(400)));
+        let cut = format!("    {} …\n    7 more characters: loci show m1\n", "é".repeat(400));
+        assert_eq!(shown(&"é".repeat(407)), cut);
+        let lines = "line\n".repeat(9);
+        let cut = format!("{}    line …\n    15 more characters: loci show m1\n", "    line\n".repeat(5));
+        assert_eq!(shown(&lines), cut);
+    }
 }

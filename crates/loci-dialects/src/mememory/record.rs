@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::wire::{rfc3339, ttl_text};
 
 /// A memory.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Record {
     /// Its id.
     pub id: String,

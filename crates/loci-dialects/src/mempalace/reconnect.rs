@@ -52,7 +52,10 @@ impl TypedTool for Reconnect {
         };
         let output = Output {
             success: true,
-            message: format!("The store was read again: {drawers} drawers; searches {search}."),
+            message: format!(
+                "The store was read again: {drawers} drawer{}; searches {search}.",
+                if drawers == 1 { "" } else { "s" }
+            ),
             drawers,
             vector_disabled: problem.is_some(),
             vector_disabled_reason: problem,

@@ -168,7 +168,13 @@ pub fn embed_pending(parts: &Parts, settings: &Settings, waits: bool) -> Result<
     if pending > 0 && waits && settings.search != SearchMode::Words {
         // Other processes need not wait for a lease of this one to run out.
         let engine = Arc::clone(&parts.engine);
-        before_end(move || engine.hand_back());
+        before_end(move || {
+            engine.hand_back();
+            note(
+                "\ninterrupted: everything is stored and found by its words; whichever `loci serve`, `loci mcp` or import \
+                 runs next has the model read the rest",
+            );
+        });
         embed(&parts.engine, pending);
     }
     Ok(parts.engine.pending_embeddings()?)

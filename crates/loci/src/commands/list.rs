@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli;
 use crate::exit::Failure;
-use crate::output::{Output, clamped, memory_text, note};
+use crate::output::{Output, clamped, listed_text, note};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -33,7 +33,7 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
     if records.len() == limit {
         note(format_args!("there may be more: --offset {}", arguments.offset as usize + records.len()));
     }
-    let text: String = records.iter().map(memory_text).collect();
+    let text: String = records.iter().map(listed_text).collect();
     let values: Vec<Value> = records.iter().zip(access).map(|(record, access)| with_access(record, access)).collect();
     Ok(output.either(&json!(values), text)?)
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::cli::{Mine, Palace};
 use crate::exit::{Exit, Failure};
 use crate::mining::{self, Report, absolute, conversation, project};
-use crate::output::{Output, note};
+use crate::output::{Output, counted, note};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::Parts;
@@ -148,17 +148,18 @@ fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
         let _ = write!(text, ", {failures} failed");
     }
     let _ = writeln!(text, "\ndrawers   {} added, {} kept, {} removed", drawers.added, drawers.kept, drawers.removed);
-    for (label, count, what) in [("gone   ", *gone, "are gone"), ("ignored", *ignored, "are ignored by now")] {
+    let removal = "`loci palace sync --apply` removes what was made from them";
+    for (label, count, what) in [("gone   ", *gone, "no longer there"), ("ignored", *ignored, "ignored by git now")] {
         if count > 0 {
-            let removal = "`loci palace sync --apply` removes their drawers";
-            let _ = writeln!(text, "{label}   {count} files filed before {what}; {removal}");
+            let _ = writeln!(text, "{label}   {} filed before, {what}; {removal}", counted(count, "file"));
         }
     }
     if *broken > 0 {
-        let _ = writeln!(text, "broken    {broken} lines or messages were none, and left out");
+        let left_out = counted(*broken, "message");
+        let _ = writeln!(text, "broken    {left_out} not in the form of the transcript, and left out");
     }
     if pending > 0 {
-        let _ = writeln!(text, "pending   {pending} drawers wait for the model");
+        let _ = writeln!(text, "pending   {} not read by the model yet", counted(pending, "drawer"));
     }
     text
 }
@@ -253,6 +254,6 @@ fn compress(
     let (before, after) = drawers
         .iter()
         .fold((0, 0), |(before, after), (memory, aaak)| (before + memory.content.len(), after + aaak.len()));
-    note(format_args!("{} of {} drawers, {before} bytes as {after}", drawers.len(), browsed.total));
+    note(format_args!("{} of {}, {before} bytes as {after}", drawers.len(), counted(browsed.total, "drawer")));
     Ok(())
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Search;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, clamped, memory_text, note};
+use crate::output::{Output, clamped, listed_text, note};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -36,7 +36,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         let why = explained(&hit);
         let Hit { memory, score, signals } = hit;
         let record = Record::from(memory);
-        text += &format!("{score:.3}  {}", memory_text(&record));
+        text += &format!("{score:.3}  {}", listed_text(&record));
         let mut value = json!({"memory": record, "score": score});
         if arguments.explain {
             text += &explanation(&signals, score);

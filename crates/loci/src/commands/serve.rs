@@ -126,8 +126,9 @@ fn announce(
         }
         Some(OwnersToken::Elsewhere) => Some("TOKEN".to_owned()),
     };
-    let header = bearer.map_or_else(String::new, |bearer| format!("--header \"Authorization: Bearer {bearer}\" "));
-    let command = format!("claude mcp add --transport http {header}loci {url}");
+    // The header comes last, since the option takes whatever follows it; for all folders, since hooks are.
+    let header = bearer.map_or_else(String::new, |bearer| format!(" --header \"Authorization: Bearer {bearer}\""));
+    let command = format!("claude mcp add --scope user --transport http loci {url}{header}");
     note(format_args!("listening on {scheme}://{address}"));
     match token {
         None => note("no token is asked for (--no-auth); to connect Claude Code:"),

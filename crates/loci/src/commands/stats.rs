@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use indicatif::DecimalBytes;
 use loci_engine::ModelState;
 use serde_json::{Map, json};
 
@@ -45,11 +46,11 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     }
     let _ = writeln!(
         text,
-        "passages  {}\ndisk      {} bytes in {}\nindex     {} bytes in the memory of each process that searches",
+        "passages  {}\ndisk      {} in {}\nindex     {} in the memory of each process that searches",
         size.passages,
-        size.disk_bytes,
+        DecimalBytes(size.disk_bytes),
         settings.data.display(),
-        size.index_bytes
+        DecimalBytes(size.index_bytes)
     );
     if let Some(ModelState { chosen, serving, not_found, .. }) = models.filter(|_| pending > 0) {
         let done = size.memories.saturating_sub(pending);

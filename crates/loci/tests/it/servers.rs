@@ -76,7 +76,7 @@ fn the_first_start_makes_a_token_and_prints_the_line() {
     let secret = std::fs::read_to_string(&file).unwrap().trim().to_owned();
     let url = format!("http://{}/mcp/mememory", server.address);
     let header = format!("--header \"Authorization: Bearer {secret}\"");
-    assert_eq!(server.line, format!("claude mcp add --transport http {header} loci {url}\n"));
+    assert_eq!(server.line, format!("claude mcp add --scope user --transport http loci {url} {header}\n"));
     #[cfg(unix)]
     assert_eq!(crate::program::mode(&file), 0o600);
 
