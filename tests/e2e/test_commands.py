@@ -35,13 +35,12 @@ class Commands(AsyncTestCase):
                     await client.call_tool("remember", {"content": "x"})
                 self.assertEqual(run(data, "token", "revoke", token["id"]).returncode, 0)
                 self.assertEqual(server.status(token["token"]), 401)
-                # The SDK keeps the status to itself.
-                with self.assertRaisesRegex(MCPError, "Server returned an error response"):
+                with self.assertRaisesRegex(MCPError, "was revoked; get a new one with `loci token create`"):
                     await client.call_tool("list", {})
-            for wrong in [None, "loci_wrong"]:
+            for wrong, says in [(None, "make a token with `loci token create`"), ("loci_wrong", "token")]:
                 self.assertEqual(server.status(wrong), 401)
                 async with server.client("2026-07-28", token=wrong) as client:
-                    with self.assertRaisesRegex(MCPError, "Server returned an error response"):
+                    with self.assertRaisesRegex(MCPError, says):
                         await client.list_tools()
             # None of this kept anybody else out.
             self.assertEqual(server.status(server.token()), 200)

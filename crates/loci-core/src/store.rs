@@ -305,6 +305,13 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>>;
 
+    /// The ids, in their order, of the memories that pass the filter whose id begins or ends with that text; at most
+    /// `limit`. Case counts, and no character stands for another.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>>;
+
     /// The ids and revisions of the memories that pass the filter, last updated first, ties by id, at most
     /// `limit`.
     ///

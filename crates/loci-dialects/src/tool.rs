@@ -264,6 +264,16 @@ pub(crate) fn denial(tool: &str, scopes: Scopes) -> Error {
     Error::new(ErrorCode::Forbidden, message)
 }
 
+/// The tools of a dialect that an agent needs first, by their names.
+pub struct UsualTools {
+    /// Finds memories by a question.
+    pub find: &'static str,
+    /// The argument of that tool that names a project, wing or scope.
+    pub project_argument: Option<&'static str>,
+    /// Stores a memory.
+    pub store: &'static str,
+}
+
 /// A dialect: its names, its tools in the order of its list, its resources.
 pub struct Dialect {
     /// The name in paths and on the command line.
@@ -273,6 +283,8 @@ pub struct Dialect {
     /// What a host tells its model about the server; the key sentence first (hosts cut at 2,048
     /// characters).
     pub instructions: &'static str,
+    /// The tools that an agent needs first.
+    pub usual_tools: UsualTools,
     /// How far ownership goes.
     pub ownership: Ownership,
     /// The argument by which every tool names the user for whom it acts, if the dialect has one.
@@ -443,6 +455,16 @@ mod tests {
             let faults = checker.faults(&unknown);
             let is_unknown = |fault: &Error| fault.message.starts_with("`colour` is not an argument");
             assert!(faults.iter().any(is_unknown), "{}: {faults:?}", tool.name);
+        }
+    }
+
+    #[test]
+    fn the_usual_tools_are_tools() {
+        for dialect in crate::DIALECTS {
+            let UsualTools { find, project_argument, store } = &dialect.usual_tools;
+            let find = dialect.tool(find).unwrap().input_schema();
+            assert!(project_argument.is_none_or(|name| find["properties"].get(name).is_some()), "{}", dialect.name);
+            assert!(dialect.tool(store).is_some(), "{}", dialect.name);
         }
     }
 

@@ -32,6 +32,22 @@ pub(crate) fn places_of(connection: &Connection, filter: &Filter, ids: &[MemoryI
     })
 }
 
+pub(crate) fn ids_with(connection: &Connection, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>> {
+    let Conditions { sql, mut values, .. } = Conditions::of(filter);
+    // Compared as bytes, not by LIKE: an id may hold its wildcards.
+    let sql = format!(
+        "SELECT m.id FROM memory AS m WHERE \
+         (substr(m.id, 1, :characters) = :part OR substr(m.id, -:characters) = :part) AND {sql} \
+         ORDER BY m.id LIMIT :limit"
+    );
+    values.push((":part", Value::from(part.to_owned())));
+    values.push((":characters", Value::from(part.chars().count() as i64)));
+    values.push((":limit", Value::from(limit as i64)));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_and_then(&*parameters(&values), |row| Ok(MemoryId::new(row.get::<_, String>(0)?)))?;
+    rows.collect()
+}
+
 /// What is selected of each of the memories with these ids that meets the conditions.
 fn one_by_one<T>(
     connection: &Connection,

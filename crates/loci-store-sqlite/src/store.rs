@@ -153,6 +153,10 @@ impl Store for SqliteStore {
         self.readers.read(|connection| read::places_of(connection, filter, ids))
     }
 
+    fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>> {
+        self.readers.read(|connection| read::ids_with(connection, filter, part, limit))
+    }
+
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
         self.readers.read(|connection| read::revisions(connection, filter, limit))
     }

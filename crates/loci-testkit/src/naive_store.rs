@@ -377,6 +377,15 @@ impl Store for NaiveStore {
         Ok(self.get_all(filter, ids)?.into_iter().map(|memory| (memory.id, memory.place)).collect())
     }
 
+    fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>> {
+        let state = self.state();
+        let ids = state.admitted(filter).into_iter().map(|record| record.memory.id.clone());
+        let mut ids: Vec<_> = ids.filter(|id| id.as_str().starts_with(part) || id.as_str().ends_with(part)).collect();
+        ids.sort();
+        ids.truncate(limit);
+        Ok(ids)
+    }
+
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
         let listed = self.list(filter, Page { offset: 0, limit })?;
         Ok(listed.into_iter().map(|memory| (memory.id, memory.revision)).collect())

@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use loci_core::Scope;
+use loci_dialects::{DIALECTS, mememory};
 
 use crate::exit::Exit;
 use crate::settings::{self, Flags};
@@ -53,7 +54,7 @@ pub enum Command {
     /// Serve one dialect over stdin and stdout, as an MCP host starts it
     Mcp {
         /// The tool set
-        #[arg(value_parser = PossibleValuesParser::new(loci_dialects::DIALECTS.iter().map(|dialect| dialect.name)))]
+        #[arg(value_parser = dialects())]
         dialect: String,
     },
     /// Store a memory
@@ -390,18 +391,30 @@ pub enum Hook {
         /// The host
         #[arg(long, value_name = "HOST", value_parser = PossibleValuesParser::new(HOSTS))]
         host: String,
+        /// The tools that the agent has, which are named to it at the start of a session
+        #[arg(long, value_name = "DIALECT", default_value = mememory::DIALECT.name, value_parser = dialects())]
+        dialect: String,
         /// The event
-        #[arg(long, value_name = "EVENT", value_parser = ["session-start", "stop", "pre-compact"])]
+        #[arg(long, value_name = "EVENT", value_parser = ["session-start", "stop", "pre-compact", "session-end"])]
         event: String,
     },
     /// Add loci's hooks to the settings of a host, after a backup; twice is once
-    Install(HookSettings),
+    Install(HookInstall),
     /// Take loci's hooks out of the settings of a host, after a backup
     Uninstall(HookSettings),
 }
 
 /// The hosts whose hooks loci knows.
 const HOSTS: [&str; 2] = ["claude-code", "codex"];
+
+#[derive(Args)]
+pub struct HookInstall {
+    #[command(flatten)]
+    pub settings: HookSettings,
+    /// The tools that the agent has: the last word of the host's command or path for loci
+    #[arg(long, value_name = "DIALECT", default_value = mememory::DIALECT.name, value_parser = dialects())]
+    pub dialect: String,
+}
 
 #[derive(Args)]
 pub struct HookSettings {
@@ -606,6 +619,10 @@ impl Cli {
         ];
         flags.into_iter().filter_map(|(flag, value)| Some((flag?, value?.clone()))).collect()
     }
+}
+
+fn dialects() -> PossibleValuesParser {
+    PossibleValuesParser::new(DIALECTS.iter().map(|dialect| dialect.name))
 }
 
 fn scope(name: &str) -> Result<Scope, String> {

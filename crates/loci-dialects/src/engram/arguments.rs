@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Context;
 use crate::wire::Count;
 
 /// The scope of what is in no collection.
@@ -34,12 +35,12 @@ pub fn only(scope: String) -> CollectionFilter {
     collection(scope).map_or(CollectionFilter::Global, CollectionFilter::Only)
 }
 
-/// The id that a caller means: of a UUID, in whichever case, the one that is stored.
+/// The id that a caller means: of a UUID, in whichever case, the one that is stored; else as [`Engine::memory_id`] reads it.
 ///
 /// # Errors
-/// `invalid_argument` for what can be no id.
-pub fn id(sent: &str) -> Result<MemoryId> {
-    check::uuid("id", sent).or_else(|_| MemoryId::parse("id", sent))
+/// `invalid_argument` for what can be no id, or is a part of several; `unavailable` if the store cannot be read.
+pub fn id(context: Context<'_>, sent: &str) -> Result<MemoryId> {
+    check::uuid("id", sent).or_else(|_| context.engine.memory_id(context.caller, "id", sent))
 }
 
 /// How many results, at most 100.
@@ -159,7 +160,7 @@ impl<'a> Faults<'a> {
 
     /// The `id` of a record.
     pub fn id(self) -> Self {
-        self.check("id", |_, sent| id(sent).map(drop))
+        self.check("id", |_, sent| check::uuid("id", sent).or_else(|_| MemoryId::parse("id", sent)).map(drop))
     }
 
     /// The `scope` of memories; `instead` is the tool for discoveries.

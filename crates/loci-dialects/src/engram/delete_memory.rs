@@ -33,8 +33,8 @@ impl TypedTool for DeleteMemory {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = id(&arguments.id)?;
+        let id = id(context, &arguments.id)?;
         context.engine.forget(context.caller, &id).map_err(in_words(&arguments.id))?;
-        Outcome { id: arguments.id, status: "deleted", visibility: None, notice: None }.reply()
+        Outcome { id: id.to_string(), status: "deleted", visibility: None, notice: None }.reply()
     }
 }

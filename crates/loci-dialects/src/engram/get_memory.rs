@@ -33,7 +33,7 @@ impl TypedTool for GetMemory {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = id(&arguments.id)?;
+        let id = id(context, &arguments.id)?;
         let memory = context.engine.show(context.caller, &id).map_err(in_words(&arguments.id))?;
         Ok(Reply::json(crate::tool::to_value(&Record::from(memory))?))
     }

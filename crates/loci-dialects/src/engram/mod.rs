@@ -23,7 +23,7 @@ mod update_memory;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, Tool};
+use crate::{Dialect, Tool, UsualTools};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -37,6 +37,7 @@ pub static DIALECT: Dialect = Dialect {
         `store_discovery` with the files or commits that show it, under a scope that begins with `discovery:`; \
         `search_discovery` finds it again, nothing else does. What you store is private until `set_visibility` shares \
         it: others may then read it, and only you change it.",
+    usual_tools: UsualTools { find: "search_memory", project_argument: Some("scope"), store: "store_memory" },
     ownership: Ownership::Strict,
     user_argument: None,
     tools: &TOOLS,

@@ -38,10 +38,10 @@ impl TypedTool for SetVisibility {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = id(&arguments.id)?;
+        let id = id(context, &arguments.id)?;
         let changed = context.engine.set_shared(context.caller, &id, arguments.shared);
         let memory = changed.map_err(in_words(&arguments.id))?;
         let visibility = Some(visibility(&memory));
-        Outcome { id: arguments.id, status: "visibility updated", visibility, notice: None }.reply()
+        Outcome { id: id.to_string(), status: "visibility updated", visibility, notice: None }.reply()
     }
 }

@@ -43,9 +43,10 @@ impl TypedTool for UpdateMemory {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments { id: sent, content, shared } = arguments;
-        let updated = context.engine.update(context.caller, &id(&sent)?, &content, shared);
+        let id = id(context, &sent)?;
+        let updated = context.engine.update(context.caller, &id, &content, shared);
         let (memory, embedding) = updated.map_err(in_words(&sent))?;
         let visibility = Some(visibility(&memory));
-        Outcome { id: sent, status: "updated", visibility, notice: pending("updated", embedding) }.reply()
+        Outcome { id: id.to_string(), status: "updated", visibility, notice: pending("updated", embedding) }.reply()
     }
 }

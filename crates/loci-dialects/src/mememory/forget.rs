@@ -1,6 +1,6 @@
 //! `forget`: delete a memory.
 
-use loci_core::{MemoryId, Result};
+use loci_core::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ impl TypedTool for Forget {
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = MemoryId::parse("id", &arguments.id)?;
+        let id = context.engine.memory_id(context.caller, "id", &arguments.id)?;
         context.engine.forget(context.caller, &id)?;
         let structured = crate::tool::to_value(&Output { id: id.to_string(), deleted: true })?;
         Ok(Reply::new(format!("Memory {id} deleted"), structured))

@@ -16,7 +16,7 @@ mod update;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, Tool};
+use crate::{Dialect, Tool, UsualTools};
 
 pub use recall::score;
 pub use record::Record;
@@ -29,6 +29,7 @@ pub static DIALECT: Dialect = Dialect {
         assumption and `remember` whatever should still be known tomorrow: facts, rules, decisions, feedback. Pass \
         `project` to work with one project's memories together with the global ones. When `remember` reports a \
         contradiction, ask the user which memory holds. `help` explains everything.",
+    usual_tools: UsualTools { find: "recall", project_argument: Some("project"), store: "remember" },
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,

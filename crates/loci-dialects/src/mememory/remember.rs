@@ -1,6 +1,6 @@
 //! `remember`: store a memory.
 
-use loci_core::{CollectionFilter, Delivery, Error, MemoryId, Result, Visibility, limits};
+use loci_core::{CollectionFilter, Delivery, Error, Result, Visibility, limits};
 use loci_engine::{Bootstrap, Embedding, SimilarQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,6 +106,8 @@ impl TypedTool for Remember {
             (MemoryType::Bootstrap, _) => Delivery::Bootstrap,
             (_, delivery) => delivery.unwrap_or_default(),
         };
+        let supersedes = arguments.supersedes.map(|id| context.engine.memory_id(context.caller, "supersedes", &id));
+        let supersedes = supersedes.transpose()?;
         let remembered = context.engine.remember(
             context.caller,
             loci_engine::Remember {
@@ -115,7 +117,7 @@ impl TypedTool for Remember {
                 delivery,
                 visibility: Visibility::Common,
                 ttl_seconds: arguments.ttl.map(|ttl| ttl_seconds("ttl", &ttl)).transpose()?,
-                supersedes: arguments.supersedes.map(|id| MemoryId::parse("supersedes", &id)).transpose()?,
+                supersedes,
                 similar: Some(SimilarQuery {
                     collections: collection.clone().map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd),
                     limit: SIMILAR_MAX,

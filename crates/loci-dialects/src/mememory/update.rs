@@ -1,6 +1,6 @@
 //! `update`: change the text of a memory.
 
-use loci_core::{MemoryId, Result, Scope};
+use loci_core::{Result, Scope};
 use loci_engine::Embedding;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,7 +32,7 @@ impl TypedTool for Update {
     type Output = Record;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = MemoryId::parse("id", &arguments.id)?;
+        let id = context.engine.memory_id(context.caller, "id", &arguments.id)?;
         let (mut memory, embedding) = context.engine.update(context.caller, &id, &arguments.content, None)?;
         context.engine.hide_references(context.caller, [&mut memory])?;
         let notice = match embedding {

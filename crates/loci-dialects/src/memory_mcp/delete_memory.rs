@@ -1,6 +1,6 @@
 //! `delete_memory`: forget some memories.
 
-use loci_core::{Error, ErrorCode, MemoryId, Result, Scope};
+use loci_core::{Error, ErrorCode, Result, Scope};
 use loci_engine::Discard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ impl TypedTool for DeleteMemory {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments { confirm, dry_run, .. } = arguments;
-        let which = conditions(arguments)?;
+        let which = conditions(context, arguments)?;
         if which.id.is_none() && !confirm && !dry_run {
             let message = "deleting by `tags` or `time_range` needs `confirm` to be true; `dry_run` counts the memories \
                            beforehand";
@@ -66,11 +66,14 @@ impl TypedTool for DeleteMemory {
     }
 }
 
-fn conditions(arguments: Arguments) -> Result<Discard> {
+fn conditions(context: Context<'_>, arguments: Arguments) -> Result<Discard> {
     let is_bulk = arguments.tags.is_some() || arguments.time_range.is_some();
     match arguments.memory_id {
         Some(_) if is_bulk => Err(Error::invalid("memory_id", "does not go with `tags` or `time_range`")),
-        Some(id) => Ok(Discard { id: Some(MemoryId::parse("memory_id", &id)?), ..Discard::default() }),
+        Some(id) => {
+            let id = context.engine.memory_id(context.caller, "memory_id", &id)?;
+            Ok(Discard { id: Some(id), ..Discard::default() })
+        }
         None if is_bulk => {
             let range = arguments.time_range.map(|range| range.moments()).transpose()?;
             let (created_from, created_until) = range.unwrap_or_default();

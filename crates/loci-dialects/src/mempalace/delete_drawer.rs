@@ -1,6 +1,6 @@
 //! `mempalace_delete_drawer`: remove a drawer.
 
-use loci_core::{Error, Forgotten, MemoryId, Result, Scope};
+use loci_core::{Error, Forgotten, Result, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -43,10 +43,10 @@ impl TypedTool for DeleteDrawer {
     }
 
     fn run(context: Context<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {
-        let id = MemoryId::parse("drawer_id", &drawer_id)?;
+        let id = context.engine.memory_id(context.caller, "drawer_id", &drawer_id)?;
         // What was only taken out of sight is still to be removed.
         drawer_among(context, &id, Forgotten::Show)?;
         context.engine.forget(context.caller, &id).map_err(in_words(&id))?;
-        Ok(Reply::json(crate::tool::to_value(&Output { success: true, drawer_id })?))
+        Ok(Reply::json(crate::tool::to_value(&Output { success: true, drawer_id: id.to_string() })?))
     }
 }

@@ -1,6 +1,6 @@
 //! `mempalace_get_drawer`: one drawer, whole.
 
-use loci_core::{Error, Memory, MemoryId, Result, Scope};
+use loci_core::{Error, Memory, Result, Scope};
 use loci_engine::passage_count;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ impl TypedTool for GetDrawer {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = MemoryId::parse("drawer_id", &arguments.drawer_id)?;
+        let id = context.engine.memory_id(context.caller, "drawer_id", &arguments.drawer_id)?;
         Ok(Reply::json(crate::tool::to_value(&Output::from(drawer(context, &id)?))?))
     }
 }

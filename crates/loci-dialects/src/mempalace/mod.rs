@@ -48,13 +48,13 @@ mod wake_up;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, Tool};
+use crate::{Dialect, Tool, UsualTools};
 
 pub use aaak::compressed;
 pub use arguments::{GLOBAL_WING, collection, place_name, wing_filter};
 pub use drawer_id::{drawer_id, mined_drawer_id};
 pub use hooks::{Checkpoint, HookSettings, checkpoint, hook_settings, put_checkpoint, put_hook_settings};
-pub use wake_up::{CONVERSATIONS, WAKE_UP_CHARACTERS_MAX, wake_up};
+pub use wake_up::{CONVERSATIONS, SPEAKER, WAKE_UP_BYTES_MAX, wake_up};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -68,6 +68,7 @@ pub static DIALECT: Dialect = Dialect {
         end the old one (`mempalace_kg_invalidate`), then add the new one (`mempalace_kg_add`). Tie what belongs \
         together across wings with `mempalace_create_tunnel`. End a session with `mempalace_diary_write`. Never file \
         secrets.",
+    usual_tools: UsualTools { find: "mempalace_search", project_argument: Some("wing"), store: "mempalace_add_drawer" },
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,

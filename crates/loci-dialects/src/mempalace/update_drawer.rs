@@ -1,6 +1,6 @@
 //! `mempalace_update_drawer`: change what a drawer says or where it is.
 
-use loci_core::{Error, MemoryId, Result, Scope};
+use loci_core::{Error, Result, Scope};
 use loci_engine::{Refile, Refiled, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl TypedTool for UpdateDrawer {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments { drawer_id, content, wing, room } = arguments;
-        let id = MemoryId::parse("drawer_id", &drawer_id)?;
+        let id = context.engine.memory_id(context.caller, "drawer_id", &drawer_id)?;
         drawer(context, &id)?;
         let change = Refile { content, collection: given(wing).map(collection), section: given(room) };
         let refiled = context.engine.refile(context.caller, &id, change).map_err(in_words(&id))?;
@@ -72,7 +72,7 @@ impl TypedTool for UpdateDrawer {
             ("room", changed.section.is_some()),
         ];
         let updated_fields = changed.into_iter().filter_map(|(name, is_changed)| is_changed.then_some(name)).collect();
-        let output = Output { success: true, drawer_id, updated_fields };
+        let output = Output { success: true, drawer_id: id.to_string(), updated_fields };
         Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(pending("changed", embedding)))
     }
 }

@@ -46,7 +46,7 @@ impl TypedTool for MemoryForget {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = MemoryId::parse("id", &arguments.id)?;
+        let id = context.engine.memory_id(context.caller, "id", &arguments.id)?;
         let unread = await_notes(context);
         let memory = context.engine.forget_softly(context.caller, &id).map_err(|error| match error.code {
             ErrorCode::NotFound => {

@@ -13,7 +13,7 @@ mod record;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, Tool};
+use crate::{Dialect, Tool, UsualTools};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -26,6 +26,7 @@ pub static DIALECT: Dialect = Dialect {
         what it is about, text that makes sense alone; link notes with [[their titles]]. A note is never changed \
         through these tools: when one no longer holds, append what does and take the old one out of sight with \
         `memory_forget`. Its file stays, and a person can bring it back.",
+    usual_tools: UsualTools { find: "memory_search", project_argument: None, store: "memory_append" },
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,

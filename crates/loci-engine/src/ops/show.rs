@@ -1,10 +1,48 @@
 //! One memory by its id.
 
-use loci_core::{Caller, Forgotten, Memory, MemoryId, Result};
+use loci_core::{Caller, CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope};
 
 use crate::Engine;
 
+/// Characters of an id that are enough for a part of it, if no other id has the same.
+const ID_PART_CHARACTERS_MIN: usize = 8;
+/// Characters of an id from which on it counts as whole.
+const ID_PART_CHARACTERS_MAX: usize = 32;
+/// Ids that are named where several have the same part.
+const CANDIDATES_MAX: usize = 5;
+
 impl Engine {
+    /// The id that an argument means: the whole of it, or the first or last 8 or more characters of one that the caller
+    /// may read, as texts for people and models show it. A part of none is taken for the whole of one.
+    ///
+    /// # Errors
+    /// `invalid_argument`, naming `argument`, for what can be no id, and for a part of several, which it names;
+    /// `unavailable` if the store cannot be read.
+    pub fn memory_id(&self, caller: &Caller, argument: &str, text: &str) -> Result<MemoryId> {
+        let id = MemoryId::parse(argument, text)?;
+        let is_part = (ID_PART_CHARACTERS_MIN..=ID_PART_CHARACTERS_MAX).contains(&text.chars().count());
+        // Who may not read learns nothing of the ids that there are.
+        if !is_part || !caller.principal.scopes.allow(Scope::Read) {
+            return Ok(id);
+        }
+        let filter = self.filter(caller, CollectionFilter::Any);
+        let filter = Filter { tiers: Vec::new(), apart_origin: None, forgotten: Forgotten::Show, ..filter };
+        if !self.store.places_of(&filter, std::slice::from_ref(&id))?.is_empty() {
+            return Ok(id);
+        }
+        let found = self.store.ids_with(&filter, text, CANDIDATES_MAX + 1)?;
+        match found.as_slice() {
+            [] => Ok(id),
+            [single] => Ok(single.clone()),
+            several => {
+                let named: Vec<&str> = several.iter().take(CANDIDATES_MAX).map(MemoryId::as_str).collect();
+                let more = if several.len() > CANDIDATES_MAX { " and more" } else { "" };
+                let problem = format!("is a part of several ids: {}{more}; give more of it", named.join(", "));
+                Err(Error::invalid(argument, problem))
+            }
+        }
+    }
+
     /// The live memory with this id, if the caller may read it.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! What a caller lacks the scope for does not happen, whatever revision it speaks and whatever its headers claim.
 
 use loci_core::{AuditQuery, ErrorCode, Ownership, Result, Scope, Scopes};
-use loci_dialects::{Context, DIALECTS, Dialect, Hints, Reply as ToolReply, Tool, TypedTool};
+use loci_dialects::{Context, DIALECTS, Dialect, Hints, Reply as ToolReply, Tool, TypedTool, UsualTools};
 use loci_server::{Authentication, HttpConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -285,6 +285,7 @@ static ADMIN: Dialect = Dialect {
     name: "admin",
     title: "Admin",
     instructions: "",
+    usual_tools: UsualTools { find: "", project_argument: None, store: "" },
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &ADMIN_TOOLS,

@@ -156,6 +156,11 @@ impl Comparison<'_> {
         ids.dedup();
         assert_eq!(self.store.get_all(&filter, &ids), self.model.get_all(&filter, &ids), "{filter:?}");
         assert_eq!(self.store.places_of(&filter, &ids), self.model.places_of(&filter, &ids), "{filter:?}");
+        let part = ids[0].as_str().chars().next().map(String::from).unwrap_or_default();
+        for part in [part.as_str(), ids[0].as_str(), "%", "_"] {
+            let found = self.model.ids_with(&filter, part, page.limit);
+            assert_eq!(self.store.ids_with(&filter, part, page.limit), found, "{part:?} {filter:?}");
+        }
         self.same(|store| store.get(&filter.space, &ids[0]));
         self.same(|store| store.accesses(&filter.space, &ids));
         let model = ModelId::new(self.random.pick(&MODELS));

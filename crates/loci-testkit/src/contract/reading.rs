@@ -43,6 +43,16 @@ pub(super) fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Strin
     let read = store.get_all(filter, &all).expect("the store can be read");
     let places = read.iter().map(|memory| (memory.id.clone(), memory.place.clone())).collect();
     assert_eq!(store.places_of(filter, &all), Ok(places), "places and a read by id differ under {filter:?}");
+    for id in read.iter().map(|memory| memory.id.as_str()) {
+        let (begin, end) = (id.floor_char_boundary(4), id.ceil_char_boundary(id.len().saturating_sub(4)));
+        for part in [id, &id[..begin], &id[end..]] {
+            let is_meant = |known: &&String| known.starts_with(part) || known.ends_with(part);
+            let expected: Vec<&str> = ids.iter().filter(is_meant).map(String::as_str).collect();
+            let found = store.ids_with(filter, part, ALL.limit).expect("the store can be read");
+            let found: Vec<&str> = found.iter().map(MemoryId::as_str).collect();
+            assert_eq!(found, expected, "ids with {part:?} under {filter:?}");
+        }
+    }
     let mut read: Vec<_> = read.into_iter().map(|memory| memory.id.as_str().to_owned()).collect();
     read.sort();
     assert_eq!(read, ids, "a read by id and a list differ under {filter:?}");

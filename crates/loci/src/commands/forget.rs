@@ -1,6 +1,6 @@
 //! `loci forget`: removes one memory.
 
-use loci_core::{Caller, MemoryId};
+use loci_core::Caller;
 use serde_json::json;
 
 use crate::exit::Failure;
@@ -9,8 +9,9 @@ use crate::settings::Settings;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
-    let id = MemoryId::parse("id", id)?;
-    Parts::open_current(settings)?.engine.forget(&Caller::local(), &id)?;
+    let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
+    let id = parts.engine.memory_id(&caller, "id", id)?;
+    parts.engine.forget(&caller, &id)?;
     note(format_args!("forgot {id}"));
     Ok(output.either(&json!({"forgotten": id.as_str()}), "")?)
 }

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use loci_dialects::{Context, mempalace};
 use loci_engine::Engine;
+use loci_mine::conversation as conversation_format;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::cli::Hook;
 use crate::exit::{Exit, Failure};
 use crate::mining::{self, conversation};
-use crate::output::{Output, note, print};
+use crate::output::{Output, counted, note, print};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -36,9 +37,17 @@ const WAKE_UP_TOKENS: usize = 2_000;
 const ASKED: &str = "hook_asked";
 const ASKED_TRANSCRIPTS_MAX: usize = 32;
 
+/// How long a hook waits for the host to write the last answer into its transcript. Claude Code writes with a timer of
+/// about 100 ms, beside its hook of the event `Stop`; whatever comes later is saved at the end of the session.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+/// How often it looks.
+const ANSWER_POLL: Duration = Duration::from_millis(5);
+
 /// What a host says. There is more, which nothing here needs.
 #[derive(Deserialize)]
 struct Input {
+    /// The text of the answer that the agent ended with, at the event `Stop`.
+    last_assistant_message: Option<String>,
     /// Its file of the session; none, if the host keeps none.
     transcript_path: Option<String>,
     /// The folder that the session works in.
@@ -57,14 +66,13 @@ struct Asked {
 
 pub fn run(settings: &Settings, command: &Hook, output: Output) -> Result<(), Failure> {
     match command {
-        Hook::Run { event, .. } => run_event(settings, event),
+        Hook::Run { event, dialect, .. } => run_event(settings, event, dialect),
         Hook::Install(arguments) => install::install(settings, arguments, output),
         Hook::Uninstall(arguments) => install::uninstall(arguments, output),
     }
 }
 
-fn run_event(settings: &Settings, event: &str) -> Result<(), Failure> {
-    let until = Instant::now() + READING_TIME;
+fn run_event(settings: &Settings, event: &str, dialect: &str) -> Result<(), Failure> {
     let mut text = String::new();
     let unusable =
         |problem: String| Failure::new(Exit::Failure, format!("stdin is not what a host says to its hooks: {problem}"));
@@ -74,8 +82,13 @@ fn run_event(settings: &Settings, event: &str) -> Result<(), Failure> {
     let parts = Parts::open(&Settings { busy_timeout, ..settings.clone() })?;
     let folder = input.cwd.as_deref().map_or_else(std::env::current_dir, |cwd| Ok(cwd.into())).unwrap_or_default();
     let reply = match event {
-        "session-start" => Some(session_start(&parts.engine, &mining::wing_of(&folder))?),
-        event => save(&parts.engine, &input, &folder, until, event == "stop")?,
+        "session-start" => Some(session_start(&parts.engine, dialect, &mining::wing_of(&folder))?),
+        event => {
+            if let (Some(transcript), Some(answer)) = (&input.transcript_path, &input.last_assistant_message) {
+                await_answer(Path::new(transcript), answer, ANSWER_TIMEOUT);
+            }
+            save(&parts.engine, &input, &folder, Instant::now() + READING_TIME, event)?
+        }
     };
     match reply {
         Some(reply) => Ok(print(format_args!("{reply}\n"))?),
@@ -84,20 +97,39 @@ fn run_event(settings: &Settings, event: &str) -> Result<(), Failure> {
 }
 
 /// What the agent should know.
-fn session_start(engine: &Engine, wing: &str) -> Result<Value, Failure> {
+fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Value, Failure> {
     let context = Context { engine, caller: &mining::caller() };
-    let text = mempalace::wake_up(context, Some(wing), WAKE_UP_TOKENS)?;
+    let dialect = loci_dialects::dialect(dialect)
+        .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
+    let text = mempalace::wake_up(context, Some(wing), dialect, WAKE_UP_TOKENS)?;
     Ok(json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}))
 }
 
+/// Waits until a transcript has that answer as its last one; false if it still has not after that time.
+fn await_answer(transcript: &Path, answer: &str, timeout: Duration) -> bool {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let wanted = words(answer);
+    // The host may join several texts of an answer, which the transcript has one by one.
+    let is_there = || {
+        if wanted.is_empty() {
+            return true;
+        }
+        let last = conversation_format::last_answer(transcript).ok().flatten().map(|text| words(&text));
+        last.is_some_and(|last| !last.is_empty() && (wanted.ends_with(&last) || last.ends_with(&wanted)))
+    };
+    let deadline = Instant::now() + timeout;
+    while !is_there() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        #[expect(clippy::disallowed_methods, reason = "another program writes, and tells nothing of it")]
+        std::thread::sleep(ANSWER_POLL);
+    }
+    true
+}
+
 /// Saves what the transcript has new. What to say to the host, if anything.
-fn save(
-    engine: &Engine,
-    input: &Input,
-    folder: &Path,
-    until: Instant,
-    may_ask: bool,
-) -> Result<Option<Value>, Failure> {
+fn save(engine: &Engine, input: &Input, folder: &Path, until: Instant, event: &str) -> Result<Option<Value>, Failure> {
     let Some(named) = &input.transcript_path else { return Ok(None) };
     let unreadable = |error: io::Error| {
         let message = format!(
@@ -106,7 +138,11 @@ fn save(
         );
         Failure::new(Exit::Failure, message)
     };
-    let real = Path::new(named).canonicalize().map_err(unreadable)?;
+    let real = match Path::new(named).canonicalize() {
+        // A session in which nothing was said.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && event == "session-end" => return Ok(None),
+        found => found.map_err(unreadable)?,
+    };
     let path = mining::absolute(&real)?;
     let wing = conversation::wing_of(engine, &real, folder)?;
     let root = real.parent().and_then(Path::to_str).unwrap_or_default();
@@ -125,7 +161,7 @@ fn save(
     if told.filed.added > 0 && settings.desktop_toast {
         toast(told.filed.added);
     }
-    if settings.silent_save || !may_ask || input.stop_hook_active {
+    if settings.silent_save || event != "stop" || input.stop_hook_active {
         return Ok(None);
     }
     let said =
@@ -158,7 +194,7 @@ fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Value>, Failure>
 
 /// Tells the person at the desktop, where something there shows it.
 fn toast(messages: u64) {
-    let words = if messages == 1 { "1 message saved".to_owned() } else { format!("{messages} messages saved") };
+    let words = format!("{} saved", counted(messages, "message"));
     let shown = Command::new("notify-send")
         .args(["--app-name=loci", "loci", &words])
         .stdin(Stdio::null())
@@ -199,10 +235,11 @@ mod tests {
         let input = Input {
             transcript_path: Some(transcript.to_string_lossy().into_owned()),
             cwd: None,
+            last_assistant_message: None,
             stop_hook_active: false,
         };
         // There is no time but for one step.
-        save(&engine, &input, folder.path(), Instant::now(), true).unwrap();
+        save(&engine, &input, folder.path(), Instant::now(), "stop").unwrap();
         let context = Context { engine: &engine, caller: &mining::caller() };
         let saved = || mempalace::checkpoint(context).unwrap().map(|checkpoint| checkpoint.message_count);
         assert_eq!(saved(), Some(1));
@@ -210,6 +247,36 @@ mod tests {
         assert_eq!(saved(), Some(2));
         assert_eq!(conversation::read_on(&engine).unwrap(), 0);
         assert_eq!(saved(), Some(2), "where nothing is saved, the last save is told of");
+    }
+
+    /// A host writes its transcript while its hook runs.
+    #[test]
+    fn the_last_answer_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let transcript = folder.path().join("session.jsonl");
+        let said = |kind: &str, text: &str| {
+            json!({"type": kind, "message": {"role": kind, "content": text}}).to_string() + "\n"
+        };
+        let (waiting, is_waiting) = std::sync::mpsc::channel();
+        let path = transcript.clone();
+        let hook = std::thread::spawn(move || {
+            waiting.send(()).unwrap();
+            assert!(await_answer(&path, "One.\n\nThe  answer.", Duration::from_hours(1)));
+            fs::read_to_string(&path).unwrap()
+        });
+        is_waiting.recv().unwrap();
+        fs::write(&transcript, said("user", "Question?") + &said("assistant", "One.")).unwrap();
+        let whole = fs::read_to_string(&transcript).unwrap() + &said("assistant", "The answer.");
+        fs::write(&transcript, &whole).unwrap();
+        assert_eq!(hook.join().unwrap(), whole);
+        for (path, answer, expected) in [
+            (&transcript, "The answer.", true),
+            (&transcript, " \n", true),
+            (&transcript, "Another answer.", false),
+            (&folder.path().join("none"), "The answer.", false),
+        ] {
+            assert_eq!(await_answer(path, answer, Duration::ZERO), expected, "{answer}");
+        }
     }
 
     #[test]

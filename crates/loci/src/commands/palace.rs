@@ -220,7 +220,7 @@ fn wake_up(settings: &Settings, wing: Option<&str>, tokens: u32, output: Output)
     let wing = wing.map(|wing| mempalace::place_name("--wing", wing)).transpose()?;
     let parts = Parts::open_current(settings)?;
     let context = Context { engine: &parts.engine, caller: &mining::caller() };
-    let text = mempalace::wake_up(context, wing.as_deref(), tokens as usize)?;
+    let text = mempalace::wake_up(context, wing.as_deref(), &mempalace::DIALECT, tokens as usize)?;
     Ok(output.either(&json!({"text": text}), &text)?)
 }
 

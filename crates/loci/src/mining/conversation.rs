@@ -19,8 +19,7 @@ use crate::progress::Progress;
 
 /// The room of what was said.
 pub const ROOM: &str = mempalace::CONVERSATIONS;
-/// The attribute that says who said it, and the one of what the conversation is called.
-const SPEAKER: &str = "speaker";
+/// The attribute that says what the conversation is called.
 const CONVERSATION: &str = "conversation";
 /// The speakers that every conversation with a model has: others are worth a title.
 const USUAL_SPEAKERS: [&str; 2] = ["user", "assistant"];
@@ -368,7 +367,7 @@ fn parts_of(file: &SourceFile, counted: u64, conversation: Conversation) -> Made
     let first = if id.is_empty() { counted } else { 0 };
     let mut made = Made { parts: Vec::new(), broken: 0 };
     for Said { speaker, at, text } in messages {
-        let known = [(SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
+        let known = [(mempalace::SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
         let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let known = known.filter(|(name, value)| check::reference(name, value).is_ok());
         let attributes: BTreeMap<String, String> =
@@ -502,7 +501,7 @@ mod tests {
             assert_eq!(found, [("one", first), (long.as_str(), first + 1), ("two\n", first + 2)]);
             assert_eq!(broken, 1);
             for SourcePart { thread: of, title, attributes, .. } in parts {
-                let known = [(CONVERSATION, "Knots"), (SPEAKER, "ann")];
+                let known = [(CONVERSATION, "Knots"), (mempalace::SPEAKER, "ann")];
                 let known = known.map(|(name, value)| (name.to_owned(), value.to_owned()));
                 assert_eq!((of.as_str(), title.as_deref(), attributes), (thread, Some("ann"), BTreeMap::from(known)));
             }

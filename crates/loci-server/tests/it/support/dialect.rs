@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use loci_core::{Batch, Ownership, Result, Scope, Space, Store, Timestamp};
-use loci_dialects::{Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool};
+use loci_dialects::{Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools};
 use loci_engine::{Engine, SearchMode};
 use loci_server::Host;
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
@@ -227,6 +227,7 @@ pub static DIALECT: Dialect = Dialect {
     name: "test",
     title: "Test",
     instructions: "Try things here.",
+    usual_tools: UsualTools { find: "", project_argument: None, store: "" },
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,
@@ -255,6 +256,7 @@ pub static PLAIN: Dialect = Dialect {
     name: "plain",
     title: "Plain",
     instructions: "",
+    usual_tools: UsualTools { find: "", project_argument: None, store: "" },
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &PLAIN_TOOLS,

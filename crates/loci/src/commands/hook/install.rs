@@ -9,40 +9,66 @@ use serde_json::{Map, Value, json};
 
 use super::rewriting;
 use super::shell::{self, quoted};
-use crate::cli::{Cli, Command, Hook, HookSettings};
+use crate::cli::{Cli, Command, Hook, HookInstall, HookSettings};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::settings::Settings;
 
 /// The events of the hosts, and what loci calls them. Both hosts have the same, in files of the same form.
-const EVENTS: [(&str, &str); 3] = [("SessionStart", "session-start"), ("Stop", "stop"), ("PreCompact", "pre-compact")];
+const EVENTS: [(&str, &str); 4] = [
+    ("SessionStart", "session-start"),
+    ("Stop", "stop"),
+    ("PreCompact", "pre-compact"),
+    // The transcript is complete then, whatever came too late for `Stop` or was interrupted.
+    ("SessionEnd", "session-end"),
+];
 /// Seconds after which a host gives up on a hook.
 const TIMEOUT_SECONDS: u64 = 10;
 
-pub fn install(settings: &Settings, arguments: &HookSettings, output: Output) -> Result<(), Failure> {
-    let host = &arguments.host;
-    let program = program(settings)?;
-    let has_changed = edit(arguments, output, "installed", |hooks| put(hooks, host, &program))?;
-    if has_changed && host == "codex" {
+pub fn install(settings: &Settings, arguments: &HookInstall, output: Output) -> Result<(), Failure> {
+    let HookInstall { settings: place, dialect } = arguments;
+    let executable = std::env::current_exe()
+        .map_err(|error| Failure::new(Exit::Failure, format!("the path of loci is unknown: {error}")))?;
+    let command = command(settings, &executable, &place.host, dialect)?;
+    let outcome = edit(place, |hooks| put(hooks, &place.host, &command))?;
+    let (host, file) = (&place.host, outcome.file.display());
+    let said = if outcome.has_changed { "are in" } else { "were already in" };
+    outcome.report(host, output, &format!("loci's hooks for {host} {said} {file}"))?;
+    if outcome.has_changed && host == "codex" {
         note("Codex runs new or changed hooks only after you have trusted them: review them with /hooks in Codex");
+    }
+    if let Some(folder) = build_folder(&executable) {
+        note(format_args!(
+            "warning: these hooks call {}, which `cargo clean` or the next build in {} removes; copy the program to a \
+             folder that stays, such as ~/.local/bin, and install the hooks with that copy",
+            executable.display(),
+            folder.display()
+        ));
     }
     Ok(())
 }
 
 pub fn uninstall(arguments: &HookSettings, output: Output) -> Result<(), Failure> {
-    edit(arguments, output, "not installed", |hooks| {
+    let outcome = edit(arguments, |hooks| {
         remove(hooks, &arguments.host);
         Ok(())
     })?;
-    Ok(())
+    let (host, file) = (&arguments.host, outcome.file.display());
+    let said = if outcome.has_changed { "removed loci's hooks from" } else { "there were no hooks of loci in" };
+    outcome.report(host, output, &format!("{said} {file}"))
+}
+
+/// The folder that a build puts programs into, if the program is in one: Cargo marks it as a cache.
+fn build_folder(program: &Path) -> Option<&Path> {
+    program.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file())
 }
 
 /// Puts loci's command in the place of the one that is there for each event, else after all others.
-fn put(hooks: &mut Map<String, Value>, host: &str, program: &str) -> Result<(), String> {
+fn put(hooks: &mut Map<String, Value>, host: &str, command: &str) -> Result<(), String> {
     for (event, name) in EVENTS {
         let groups = hooks.entry(event).or_insert_with(|| json!([]));
         let groups = groups.as_array_mut().ok_or_else(|| format!("`hooks.{event}` is no list"))?;
-        let mut command = Some(json!(format!("{program} {} {name}", marker(host).join(" "))));
+        let mut command = Some(json!(format!("{command} {name}")));
         replace(groups, host, &mut command);
         if let Some(command) = command {
             groups.push(json!({"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_SECONDS}]}));
@@ -75,32 +101,42 @@ fn replace(groups: &mut Vec<Value>, host: &str, command: &mut Option<Value>) {
     });
 }
 
-/// Whether that is a command of loci's for that host: the program, options, [`marker`] and the event.
+/// Whether that is a command of loci's for that host, as [`command`] makes it with an event behind it.
 fn is_ours(command: &Value, host: &str) -> bool {
     let words = command.as_str().and_then(shell::words).unwrap_or_default();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let [program, arguments @ .., _] = words.as_slice() else { return false };
+    let Some(program) = words.first() else { return false };
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
     let own = std::env::current_exe().ok();
     let own = own.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    let Ok(Cli { command: Command::Hook(Hook::Run { host: of_host, dialect, event }), .. }) =
+        Cli::try_parse_from(&words)
+    else {
+        return false;
+    };
+    // Nothing but these: what a person added to it is that person's.
+    let (long, short) = (run_words(host, Some(&dialect)), run_words(host, None));
+    let arguments = &words[..words.len() - 1];
     (["loci", "loci.exe"].contains(&name) || own == Some(name))
-        && arguments.ends_with(&marker(host))
-        && Cli::try_parse_from(&words).is_ok_and(|cli| matches!(cli.command, Command::Hook(Hook::Run { .. })))
+        && of_host == host
+        && words.last() == Some(&event)
+        && [long, short].iter().any(|run| arguments.ends_with(&run.iter().map(ToString::to_string).collect::<Vec<_>>()))
 }
 
-/// What stands before the event in loci's commands.
-fn marker(host: &str) -> [&str; 5] {
-    ["hook", "run", "--host", host, "--event"]
+/// The words of `loci hook run`, to which the event is to be added.
+fn run_words<'a>(host: &'a str, dialect: Option<&'a str>) -> Vec<&'a str> {
+    let dialect = dialect.map(|dialect| ["--dialect", dialect]);
+    [&["hook", "run", "--host", host][..], dialect.as_ref().map_or(&[], |words| &words[..]), &["--event"]].concat()
 }
 
-/// This program, as a shell is to call it: with the folders that it was given, since a host may know no other way to
-/// them.
-fn program(settings: &Settings) -> Result<String, Failure> {
-    let unknown = |error: io::Error| Failure::new(Exit::Failure, format!("the path of loci is unknown: {error}"));
-    let mut words = vec![quoted(&std::env::current_exe().map_err(unknown)?.to_string_lossy())];
+/// The command of the hooks without its event, for a shell: this program with the folders that it was given, since a host
+/// may know no other way to them.
+fn command(settings: &Settings, executable: &Path, host: &str, dialect: &str) -> Result<String, Failure> {
+    let unknown = |error: io::Error| Failure::new(Exit::Failure, format!("a path of loci is unknown: {error}"));
+    let mut words = vec![quoted(&executable.to_string_lossy())];
     for (flag, path) in settings.named_folders() {
         words.extend([format!("--{flag}"), quoted(&std::path::absolute(path).map_err(unknown)?.to_string_lossy())]);
     }
+    words.extend(run_words(host, Some(dialect)).into_iter().map(str::to_owned));
     Ok(words.join(" "))
 }
 
@@ -120,14 +156,35 @@ fn file_of(arguments: &HookSettings) -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::new(Exit::Usage, "there is no home folder; name the file with --file"))
 }
 
-/// Changes the hooks of a file of settings; whether that changed anything. Everything else in it stays, and so does a
-/// copy of what it was. Nothing is written where nothing changes, nor where something else would be lost.
+/// The outcome of a change of hooks.
+struct Outcome {
+    /// The file, as it was named.
+    file: PathBuf,
+    has_changed: bool,
+    /// The copy of the file as it was, if there was one and it has changed.
+    backup: Option<PathBuf>,
+}
+
+impl Outcome {
+    /// Prints the outcome: as JSON, or that sentence.
+    fn report(&self, host: &str, output: Output, sentence: &str) -> Result<(), Failure> {
+        let backup = self.backup.as_deref().map(Path::to_string_lossy);
+        let file = self.file.to_string_lossy();
+        let value = json!({"host": host, "file": file, "changed": self.has_changed, "backup": backup});
+        output.either(&value, format_args!("{sentence}\n"))?;
+        if let Some(backup) = backup {
+            note(format_args!("a copy of the file as it was is {backup}"));
+        }
+        Ok(())
+    }
+}
+
+/// Changes the hooks of a file of settings. Everything else in it stays, and so does a copy of the file as it was. Nothing
+/// is written where nothing changes, nor where something else would be lost.
 fn edit(
     arguments: &HookSettings,
-    output: Output,
-    state: &str,
     change: impl FnOnce(&mut Map<String, Value>) -> Result<(), String>,
-) -> Result<bool, Failure> {
+) -> Result<Outcome, Failure> {
     let file = file_of(arguments)?;
     let shown = file.display();
     let failed =
@@ -157,16 +214,7 @@ fn edit(
         }
         write(&real, &format!("{new:#}\n")).map_err(|error| failed("written", error))?;
     }
-    let backup = backup.as_deref().map(Path::to_string_lossy);
-    let value =
-        json!({"host": arguments.host, "file": file.to_string_lossy(), "changed": has_changed, "backup": backup});
-    output.either(&value, format_args!("{state}: {shown}\n"))?;
-    match backup {
-        Some(backup) => note(format_args!("what it was is kept in {backup}")),
-        None if !has_changed => note("nothing had to be changed"),
-        None => {}
-    }
-    Ok(has_changed)
+    Ok(Outcome { file, has_changed, backup })
 }
 
 /// The settings with their hooks changed.
@@ -249,7 +297,8 @@ mod tests {
     }
 
     fn install(file: &Path) -> Result<bool, Failure> {
-        edit(&arguments(file), QUIET, "installed", |hooks| put(hooks, "claude-code", "/bin/loci"))
+        let command = "/bin/loci hook run --host claude-code --dialect mememory --event";
+        edit(&arguments(file), |hooks| put(hooks, "claude-code", command)).map(|outcome| outcome.has_changed)
     }
 
     fn read(file: &Path) -> Value {
@@ -284,6 +333,8 @@ mod tests {
             ("'/a b/loci' --data '/x y' --config=c hook run --host claude-code --event stop", true),
             ("\"$HOME/bin/loci\"  hook run --host claude-code --event pre-compact", true),
             (r"'C:\Program Files\loci.exe' hook run --host claude-code --event session-start", true),
+            ("/bin/loci hook run --host claude-code --dialect mempalace --event session-end", true),
+            ("/bin/loci hook run --host claude-code --dialect other --event stop", false),
             ("/bin/loci hook run --host codex --event stop", false),
             ("/bin/loci hook run --host claude-code --event stop --json", false),
             ("/bin/loci hook run --host claude-code --event stop; say done", false),
@@ -302,8 +353,20 @@ mod tests {
     }
 
     #[test]
+    fn a_program_in_a_build_folder_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("target/debug/loci");
+        assert_eq!(build_folder(&program), None);
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        fs::write(folder.path().join("target/CACHEDIR.TAG"), "").unwrap();
+        assert_eq!(build_folder(&program), Some(folder.path().join("target").as_path()));
+    }
+
+    #[test]
     fn what_a_person_made_of_the_hooks_stays() {
+        // As an older loci wrote it, and as it is written now.
         let ours = |program: &str| format!("{program} hook run --host claude-code --event stop");
+        let new = "/bin/loci hook run --host claude-code --dialect mememory --event stop";
         let others =
             json!([3, "x", null, {"matcher": "a"}, {"hooks": {}}, {"hooks": []}, {"hooks": [1, {"command": 2}]}]);
         let mut groups = others.as_array().unwrap().clone();
@@ -317,7 +380,7 @@ mod tests {
         install(&file).unwrap();
         let stop = read(&file)["hooks"]["Stop"].as_array().unwrap().clone();
         assert_eq!(stop[..7], *others.as_array().unwrap());
-        let kept = json!({"matcher": "b", "hooks": [{"command": ours("/bin/loci"), "timeout": 3}, {"command": "say"}]});
+        let kept = json!({"matcher": "b", "hooks": [{"command": new, "timeout": 3}, {"command": "say"}]});
         assert_eq!(stop[7..], [kept], "where it stood, and once");
         uninstall(&arguments(&file), QUIET).unwrap();
         let hooks = read(&file)["hooks"].clone();
