@@ -1,10 +1,12 @@
 """The memory-mcp dialect through the Python SDK: users, tiers, cache, decisions, enrichment, audit."""
 
 import asyncio
+import http.client
 import json
 import re
 import signal
 import subprocess
+import threading
 import unittest
 
 from support import LOCI, AsyncTestCase, Server, configuration, data_folder, environment, failure, run, service, stdio_client, value
@@ -216,6 +218,32 @@ class MemoryMcp(AsyncTestCase):
                     await asyncio.sleep(0.05)
                 self.assertGreaterEqual(health["enrichment_stats"]["completed"], 40)
                 self.assertEqual(health["tier_stats"], {"stm": 60, "ltm": 60})
+
+    def test_a_client_that_goes_away_leaves_no_error_in_the_log(self):
+        begun, goes_on = threading.Event(), threading.Event()
+
+        def tavily(path, headers, body):
+            begun.set()
+            goes_on.wait(60)
+            return 200, {"results": []}
+
+        with data_folder() as data, service(tavily) as url:
+            variables = {"TAVILY_API_KEY": "tvly-sesame", "TAVILY_BASE_URL": url}
+            with Server(data, variables=variables) as server:
+                params = {"name": "search_web", "arguments": {"user_id": "local", "query": "x"}}
+                message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+                headers = {
+                    "Authorization": f"Bearer {server.token()}",
+                    "Content-Type": "application/json",
+                    "Accept": "application/json, text/event-stream",
+                }
+                connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
+                connection.request("POST", "/mcp/memory-mcp", json.dumps(message), headers)
+                self.assertTrue(begun.wait(60))
+                connection.close()
+                goes_on.set()
+                self.assertEqual(server.status(server.token()), 200)
+            self.assertEqual([line for line in server.log if "ERROR" in line], [])
 
     async def test_the_web_is_searched_through_the_service(self):
         asked = []

@@ -5,11 +5,12 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
 
-from support import AsyncTestCase, Server, data_folder, failure, run, stdio_client, value
+from support import LOCI, AsyncTestCase, Server, data_folder, environment, failure, run, stdio_client, value
 
 READ = ["status", "list_wings", "list_rooms", "get_taxonomy", "search", "check_duplicate", "get_aaak_spec"]
 WRITE = ["add_drawer", "delete_drawer", "sync", "get_drawer", "list_drawers", "update_drawer"]
@@ -492,6 +493,28 @@ class Conversations(AsyncTestCase):
             compressed = run(data, "palace", "compress", "--wing", "checkout", "--limit", "3")
             self.assertEqual(compressed.returncode, 0, compressed.stderr)
             self.assertTrue(compressed.stdout.startswith(b"checkout|"), compressed.stdout)
+
+    def test_who_interrupts_the_model_is_told_who_goes_on(self):
+        with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+            for number in range(400):
+                (pathlib.Path(folder) / f"{number}.md").write_text(f"# Note {number}\n\n" + f"Boat {number} is blue. " * 20)
+            command_line = [LOCI, "palace", "mine", folder]
+            with subprocess.Popen(command_line, env=environment(data), stderr=subprocess.PIPE, text=True) as mining:
+                try:
+                    # All is stored, and the model has begun to read.
+                    while True:
+                        self.assertIsNone(mining.poll(), "it ended before it was interrupted")
+                        stats = run(data, "stats", "--json")
+                        store = json.loads(stats.stdout)["store"] if stats.returncode == 0 else {}
+                        if store.get("memories") == 400 and store["pending_embeddings"] < 400:
+                            break
+                    mining.send_signal(signal.SIGINT)
+                    said = mining.communicate(timeout=60)[1]
+                finally:
+                    mining.kill()
+            self.assertEqual(mining.returncode, 128 + signal.SIGINT)
+            self.assertIn("everything is stored and found by its words", said)
+            self.assertIn("`loci serve`", said)
 
     def test_a_session_stays_where_it_began(self):
         with data_folder() as data, tempfile.TemporaryDirectory() as folder:

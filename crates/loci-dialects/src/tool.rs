@@ -73,12 +73,33 @@ impl Reply {
     }
 }
 
-/// A reply's type as a value.
+/// A reply's type as a value, in which whole numbers have no fraction: `1`, not `1.0`. So the text of a reply is what a
+/// host in JavaScript makes of the value, and one that gives both to its model unless they are the same gives it one.
 ///
 /// # Errors
 /// `internal`, if it has no JSON form; none of ours lacks one.
 pub fn to_value(value: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(value).map_err(|error| Error::internal(format!("a reply has no JSON form: {error}")))
+    let mut value =
+        serde_json::to_value(value).map_err(|error| Error::internal(format!("a reply has no JSON form: {error}")))?;
+    without_fractions(&mut value);
+    Ok(value)
+}
+
+/// Makes whole numbers that JavaScript holds exactly integers.
+fn without_fractions(value: &mut Value) {
+    const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
+    match value {
+        Value::Number(number) => {
+            let whole =
+                number.as_f64().filter(|whole| number.is_f64() && whole.fract() == 0.0 && whole.abs() <= EXACT_MAX);
+            if let Some(whole) = whole {
+                *number = (whole as i64).into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_fractions),
+        Value::Object(fields) => fields.values_mut().for_each(without_fractions),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 /// What a host may assume of a tool (MCP tool annotations).
@@ -456,6 +477,12 @@ mod tests {
             let is_unknown = |fault: &Error| fault.message.starts_with("`colour` is not an argument");
             assert!(faults.iter().any(is_unknown), "{}: {faults:?}", tool.name);
         }
+    }
+
+    #[test]
+    fn whole_numbers_have_no_fraction() {
+        let value = to_value(&json!({"a": [1.0, -0.0, 0.5, 3], "b": 1e300, "c": {"d": 2.0}})).unwrap();
+        assert_eq!(value.to_string(), r#"{"a":[1,0,0.5,3],"b":1e+300,"c":{"d":2}}"#);
     }
 
     #[test]

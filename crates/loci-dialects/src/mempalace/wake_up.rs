@@ -1,5 +1,5 @@
-//! What an agent reads when its session starts: what is set for every session, what is known of its project, and what
-//! agents wrote in their diaries last.
+//! The text that an agent reads when its session starts: memories that are set for every session, those of its project,
+//! and the latest entries of diaries.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -39,7 +39,7 @@ pub const CONVERSATIONS: &str = "conversations";
 pub const SPEAKER: &str = "speaker";
 /// Characters of a drawer that are shown, in whole sentences; a first sentence that is longer is cut.
 const CHARACTERS_SHOWN: usize = 500;
-/// What follows a text of which not all is shown.
+/// The mark behind a text of which not all is shown.
 const CUT: &str = " […]";
 /// Characters of a drawer that are read.
 const CHARACTERS_READ: usize = 4 * CHARACTERS_SHOWN;
@@ -60,7 +60,7 @@ struct Line {
     is_counted: bool,
 }
 
-/// What the text is about.
+/// The subject of the text.
 struct Subject<'a> {
     /// The wing, if it is about a single one.
     wing: Option<&'a str>,
@@ -140,7 +140,7 @@ fn written(lines: &[Line]) -> String {
     text
 }
 
-/// What this is, and from which sessions.
+/// The line that says what the text is, and from which sessions.
 fn first_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     let of = subject.wing.map_or_else(String::new, |wing| format!(" in \"{wing}\""));
     if subject.total == 0 && lines.is_empty() {
@@ -165,7 +165,7 @@ fn first_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     )
 }
 
-/// How many drawers are not shown, and how to find them.
+/// The line that says how many drawers are not shown, and how to find them.
 fn last_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     let Subject { wing, total, dialect } = subject;
     let tools = &dialect.usual_tools;
@@ -183,7 +183,7 @@ fn last_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     }
 }
 
-/// What says for whom the agent works: what every session reads, then the room of it.
+/// The memories that say for whom the agent works: those that every session reads, then the room of it.
 fn identity(context: Context<'_>, wing: Option<&str>) -> Result<Vec<Line>> {
     let from = match wing {
         None => CollectionFilter::Any,
@@ -210,7 +210,7 @@ fn identity(context: Context<'_>, wing: Option<&str>) -> Result<Vec<Line>> {
     Ok(lines.collect())
 }
 
-/// What agents wrote in their diaries last, whatever the wing.
+/// The latest entries of diaries, whatever the wing.
 fn latest_entries(context: Context<'_>, of: Option<&str>) -> Result<Vec<Line>> {
     let entries =
         Browse { tiers: vec![Tier::Apart], ..newest_of(&CollectionFilter::Any, Some(DIARY), &[], ENTRIES_MAX) };
@@ -223,7 +223,7 @@ fn latest_entries(context: Context<'_>, of: Option<&str>) -> Result<Vec<Line>> {
     Ok(lines.collect())
 }
 
-/// What is known of the wing, or of the largest ones in turn: of each its newest decisions, preferences and facts that
+/// The drawers of the wing, or of the largest ones in turn: of each its newest decisions, preferences and facts that
 /// were filed by hand, then the rest. What was said stands apart, in the order in which it was said.
 fn story(context: Context<'_>, of: Option<&str>, places: &[Tally]) -> Result<Vec<Line>> {
     let mut wings: BTreeMap<&Option<String>, u64> = BTreeMap::new();

@@ -120,7 +120,7 @@ fn the_ids_that_it_shows_are_ids() {
     }
 }
 
-/// What was said stands in its order, by whom, and without ids; the tools are those that the agent has.
+/// Messages stand in their order, with their speakers and without ids; the tools are those that the agent has.
 #[test]
 fn a_conversation_is_told_as_it_went() {
     let engine = engine();
