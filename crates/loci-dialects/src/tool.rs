@@ -205,7 +205,7 @@ impl Tool {
     }
 
     /// JSON Schema (2020-12) of the arguments as clients see it: an object without references. Calls are held against
-    /// more: unknown arguments are refused, although the schema does not say so ([`schema::published`]).
+    /// more: unknown arguments are refused, although the schema does not say so.
     pub fn input_schema(&self) -> Map<String, Value> {
         schema::published((self.input)())
     }

@@ -35,7 +35,8 @@ pub fn only(scope: String) -> CollectionFilter {
     collection(scope).map_or(CollectionFilter::Global, CollectionFilter::Only)
 }
 
-/// The id that a caller means: of a UUID, in whichever case, the one that is stored; else as [`Engine::memory_id`] reads it.
+/// The id that a caller means: of a UUID, in whichever case, the one that is stored; else as
+/// [`memory_id`](loci_engine::Engine::memory_id) reads it.
 ///
 /// # Errors
 /// `invalid_argument` for what can be no id, or is a part of several; `unavailable` if the store cannot be read.
