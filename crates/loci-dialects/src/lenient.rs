@@ -6,12 +6,20 @@ use serde_json::{Map, Value};
 /// Bytes of a string that is parsed as JSON where a list or an object belongs: as many as a text may have.
 const JSON_BYTES_MAX: usize = loci_core::limits::CONTENT_BYTES_MAX;
 
+/// The name of lists of short words: a string of them has commas between them.
+const TAGS: &str = "tags";
+
 /// Arguments as the schema has them: without optional ones that are [empty](is_empty), on every level, and with lists and
-/// objects in the place of strings that hold them as JSON. A string that is no JSON becomes the one item of a list of
-/// strings, unless the schema takes it as it is. Everything else stays, for the schema to judge.
+/// objects in the place of strings that hold them as JSON. Any other string in the place of a list of strings is its one
+/// item; of tags, it is several with commas between them. Everything else stays, for the schema to judge.
 pub fn normalized(value: Value, schema: &Value) -> Value {
+    named("", value, schema)
+}
+
+/// The same for the value of an argument with that name.
+fn named(name: &str, value: Value, schema: &Value) -> Value {
     match value {
-        Value::String(text) => of_string(text, schema),
+        Value::String(text) => of_string(name, text, schema),
         Value::Object(fields) => Value::Object(without_empty(fields, schema)),
         Value::Array(items) => items.into_iter().map(|item| normalized(item, &schema["items"])).collect(),
         other => other,
@@ -36,34 +44,32 @@ fn without_empty(fields: Map<String, Value>, schema: &Value) -> Map<String, Valu
     };
     let is_optional = |name: &str| schema["properties"].get(name).is_some() && !is_required(name);
     let fields = fields.into_iter().map(|(name, value)| {
-        let value = normalized(value, &schema["properties"][&name]);
+        let value = named(&name, value, &schema["properties"][&name]);
         (name, value)
     });
     fields.filter(|(name, value)| !(value.is_null() || is_optional(name) && is_empty(value))).collect()
 }
 
-fn of_string(text: String, schema: &Value) -> Value {
-    let takes = |kind: &str| match &schema["type"] {
-        Value::Array(kinds) => kinds.iter().any(|known| known == kind),
-        known => known == kind,
-    };
-    let begins = match text.trim_start().bytes().next() {
-        Some(b'[') => takes("array"),
-        Some(b'{') => takes("object"),
+fn of_string(name: &str, text: String, schema: &Value) -> Value {
+    let is_json = match text.trim_start().bytes().next() {
+        Some(b'[') => schema["type"] == "array",
+        Some(b'{') => schema["type"] == "object" || schema["type"] == "array",
         _ => false,
     };
-    if begins
-        && text.len() <= JSON_BYTES_MAX
-        && let Ok(value) = serde_json::from_str(&text)
-    {
-        return normalized(value, schema);
+    if is_json {
+        // What cannot be read, or is something else, is for the schema to refuse.
+        let value =
+            Some(&text).filter(|text| text.len() <= JSON_BYTES_MAX).and_then(|text| serde_json::from_str(text).ok());
+        return match value {
+            Some(value @ (Value::Array(_) | Value::Object(_))) => normalized(value, schema),
+            _ => Value::String(text),
+        };
     }
-    let is_item = takes("array") && !takes("string") && schema["items"]["type"] == "string";
-    match text {
-        text if is_item && text.is_empty() => Value::Array(Vec::new()),
-        text if is_item => Value::Array(vec![Value::String(text)]),
-        text => Value::String(text),
+    if schema["type"] != "array" || schema["items"]["type"] != "string" {
+        return Value::String(text);
     }
+    let items = if name == TAGS { text.split(',').map(str::trim).collect() } else { vec![text.as_str()] };
+    items.into_iter().filter(|item| !item.is_empty()).map(Value::from).collect()
 }
 
 #[cfg(test)]
@@ -86,7 +92,7 @@ mod tests {
                 "project": text,
                 "limit": {"type": "integer"},
                 "names": names,
-                "tags": {"type": ["string", "array"], "items": text},
+                "tags": names,
                 "range": range,
                 "citations": {"type": "array", "items": cited},
             },
@@ -102,7 +108,8 @@ mod tests {
             (json!({"names": "one, two"}), json!({"names": ["one, two"]})),
             (json!({"names": "", "tags": ""}), json!({})),
             (json!({"names": " [\"a\", \"b\"]", "tags": "[\"c\"]"}), json!({"names": ["a", "b"], "tags": ["c"]})),
-            (json!({"names": "[a", "tags": "[b"}), json!({"names": ["[a"], "tags": "[b"})),
+            (json!({"names": "[a", "tags": "{b"}), json!({"names": "[a", "tags": "{b"})),
+            (json!({"tags": " tea, two cups ,"}), json!({"tags": ["tea", "two cups"]})),
             (json!({"names": ["", null]}), json!({"names": ["", null]})),
             (json!({"content": "[\"a\"]"}), json!({"content": "[\"a\"]"})),
             (json!({"citations": [{"kind": "", "pin": ""}]}), json!({"citations": [{"kind": ""}]})),

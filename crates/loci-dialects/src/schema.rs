@@ -61,7 +61,6 @@ fn tidy(schema: &mut Schema) {
 /// than what calls are checked against, or says it in words:
 ///
 /// - `additionalProperties: false` is left out, since google-genai takes no tool whose schema has it;
-/// - a list that may also come as a string is a list, since a choice of types has no form in several model APIs;
 /// - the range of a number stands in the description, too, since Codex drops `minimum` and `maximum`.
 pub fn published(schema: Value) -> Map<String, Value> {
     let Ok(mut schema) = Schema::try_from(schema) else { return Map::new() };
@@ -75,11 +74,6 @@ pub fn published(schema: Value) -> Map<String, Value> {
 fn publish(schema: &mut Schema) {
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
         schema.remove("additionalProperties");
-    }
-    if let Some(Value::Array(types)) = schema.get("type")
-        && types.iter().any(|name| name == "array")
-    {
-        schema.insert("type".to_owned(), "array".into());
     }
     let range = range(schema.as_value(), "minimum", "maximum", "");
     if let Some(Value::String(description)) = schema.get_mut("description")

@@ -89,35 +89,15 @@ impl<const MIN: u64> JsonSchema for Whole<MIN> {
     }
 }
 
-/// Tags as a comma-separated string or an array; blank ones are dropped.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(from = "TagsForm")]
+/// Tags; blank ones are dropped, and white space around them is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(from = "Vec<String>")]
 pub struct Tags(pub Vec<String>);
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum TagsForm {
-    Line(String),
-    List(Vec<String>),
-}
-
-impl From<TagsForm> for Tags {
-    fn from(form: TagsForm) -> Self {
-        let trimmed = |tag: &str| Some(tag.trim().to_owned()).filter(|tag| !tag.is_empty());
-        Tags(match form {
-            TagsForm::Line(line) => line.split(',').filter_map(trimmed).collect(),
-            TagsForm::List(list) => list.iter().filter_map(|tag| trimmed(tag)).collect(),
-        })
-    }
-}
-
-impl JsonSchema for Tags {
-    fn schema_name() -> Cow<'static, str> {
-        "Tags".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": ["string", "array"], "items": {"type": "string"}})
+impl From<Vec<String>> for Tags {
+    fn from(tags: Vec<String>) -> Self {
+        let trimmed = |tag: &String| Some(tag.trim().to_owned()).filter(|tag| !tag.is_empty());
+        Tags(tags.iter().filter_map(trimmed).collect())
     }
 }
 

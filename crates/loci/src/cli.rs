@@ -411,9 +411,10 @@ const HOSTS: [&str; 2] = ["claude-code", "codex"];
 pub struct HookInstall {
     #[command(flatten)]
     pub settings: HookSettings,
-    /// The tools that the agent has: the last word of the host's command or path for loci
-    #[arg(long, value_name = "DIALECT", default_value = mememory::DIALECT.name, value_parser = dialects())]
-    pub dialect: String,
+    /// The tools that the agent has: the last word of the host's command or path for loci [default: that of the hooks
+    /// that are there, else mememory]
+    #[arg(long, value_name = "DIALECT", value_parser = dialects())]
+    pub dialect: Option<String>,
 }
 
 #[derive(Args)]

@@ -129,11 +129,12 @@ fn variables() -> Result<Variables, Failure> {
 /// a caller sent.
 fn start_log(settings: &Settings, command: &Command) {
     let usual = if matches!(command, Command::Serve(_)) { LevelFilter::INFO } else { LevelFilter::WARN };
+    let log = settings.log.unwrap_or(usual);
     let targets = Targets::new()
         .with_default(LevelFilter::ERROR)
         // The SDK calls it an error that a client which cancelled its call, or is gone, gets no reply.
-        .with_target("rmcp::service", LevelFilter::OFF)
-        .with_target("loci", settings.log.unwrap_or(usual));
+        .with_target("rmcp::service", if log >= LevelFilter::DEBUG { LevelFilter::ERROR } else { LevelFilter::OFF })
+        .with_target("loci", log);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     tracing_subscriber::registry().with(lines.with_filter(targets)).init();
 }

@@ -1,6 +1,6 @@
 //! `mempalace_create_tunnel`: tie two rooms of different wings, or of one.
 
-use loci_core::{Error, ErrorCode, MemoryId, Result, Scope, TunnelEnd};
+use loci_core::{Error, ErrorCode, Result, Scope, TunnelEnd};
 use loci_engine::check;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,13 +71,14 @@ impl TypedTool for CreateTunnel {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let end = |wing: String, room: String, drawer: Option<String>| TunnelEnd {
-            collection: collection(wing.trim()),
-            section: room.trim().to_owned(),
-            memory: given(drawer).map(MemoryId::new),
+        let end = |argument: &str, wing: String, room: String, drawer: Option<String>| {
+            let memory = given(drawer).map(|id| context.engine.memory_id(context.caller, argument, &id)).transpose()?;
+            Ok(TunnelEnd { collection: collection(wing.trim()), section: room.trim().to_owned(), memory })
         };
-        let source = end(arguments.source_wing, arguments.source_room, arguments.source_drawer_id);
-        let target = end(arguments.target_wing, arguments.target_room, arguments.target_drawer_id);
+        let Arguments { source_wing, source_room, source_drawer_id, .. } = arguments;
+        let source = end("source_drawer_id", source_wing, source_room, source_drawer_id)?;
+        let Arguments { target_wing, target_room, target_drawer_id, .. } = arguments;
+        let target = end("target_drawer_id", target_wing, target_room, target_drawer_id)?;
         let label = given(arguments.label);
         if (&source.collection, &source.section) == (&target.collection, &target.section) {
             return Err(Error::invalid("target_room", "is the source room; a tunnel ties two places"));

@@ -39,6 +39,10 @@ pub const CONVERSATIONS: &str = "conversations";
 pub const SPEAKER: &str = "speaker";
 /// Characters of a drawer that are shown, in whole sentences; a first sentence that is longer is cut.
 const CHARACTERS_SHOWN: usize = 500;
+/// Bytes of a word that is not cut.
+const WORD_BYTES_MAX: usize = 40;
+/// Marks at the end of a sentence that no space follows.
+const FULL_WIDTH_ENDS: [char; 7] = ['。', '！', '？', '」', '』', '）', '】'];
 /// The mark behind a text of which not all is shown.
 const CUT: &str = " […]";
 /// Characters of a drawer that are read.
@@ -293,13 +297,14 @@ fn excerpt(memory: &Memory) -> String {
             is_cut = true;
             if number == 0 {
                 let end = sentence.char_indices().nth(room).map_or(sentence.len(), |(end, _)| end);
-                // At a word, where the script has spaces.
-                let end = sentence[..end].rfind(' ').unwrap_or(end);
-                text.push_str(&sentence[..end]);
+                // At a space, if the last word is none that is very long.
+                let word = sentence[..end].rfind(' ').filter(|word| end - word <= WORD_BYTES_MAX);
+                text.push_str(&sentence[..word.unwrap_or(end)]);
             }
             break;
         }
-        if number > 0 {
+        // Scripts with full-width marks have no spaces between sentences.
+        if number > 0 && !text.ends_with(FULL_WIDTH_ENDS) {
             text.push(' ');
         }
         text.push_str(&sentence);

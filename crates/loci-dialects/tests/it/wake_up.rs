@@ -178,6 +178,16 @@ fn texts_are_cut_between_sentences() {
     assert!(text.contains(&format!(" {} […] [", [sentence; 6].join(" "))), "{text}");
     assert!(text.contains(&format!(" {} […] [", ["word"; 99].join(" "))), "{text}");
     assert!(text.contains("No note is left out; long ones are cut. "), "{text}");
+    // Without spaces, or with a single one at the beginning.
+    file(&engine, "港", "船", "短い文。短い文。");
+    file(&engine, "港", "船", &format!("注意 {}", "長".repeat(600)));
+    file(&engine, "港", "船", &format!("See {}", "A".repeat(900)));
+    let text = self::text(&engine, Some("港"), 4_000);
+    for shown in
+        ["短い文。短い文。 [", &format!("注意 {} […]", "長".repeat(497)), &format!("See {} […]", "A".repeat(496))]
+    {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::claude_code::{self, ClaudeCode};
 use super::codex::{self, Codex};
 use super::gemini_cli::{self, GeminiCli};
-use super::{BYTE_ORDER_MARK, Conversation, Format, Gather, Mark, Reading, Source, Transcript, VALUE_BYTES_MAX};
+use super::{BYTE_ORDER_MARK, Conversation, Format, Gather, Mark, Reading, Said, Source, Transcript, VALUE_BYTES_MAX};
 
 /// Lines at the beginning of a file of which one must tell the form.
 const HEAD_LINES_MAX: usize = 64;
@@ -62,20 +62,18 @@ pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
     Ok(gather.folder().map(str::to_owned))
 }
 
-/// The last text of that speaker in the last part of such a file.
-pub(super) fn last_said(source: &mut Source<'_>, speaker: &str) -> io::Result<Option<String>> {
+/// The last message in the last part of such a file.
+pub(super) fn last_said(source: &mut Source<'_>) -> io::Result<Option<Said>> {
     let start = source.stamp.bytes.saturating_sub(TAIL_BYTES_MAX);
     let mut tail = Vec::new();
     source.from(start)?.read_to_end(&mut tail)?;
-    let texts = tail.rsplit(|byte| *byte == b'\n').filter_map(|line| {
+    Ok(tail.rsplit(|byte| *byte == b'\n').find_map(|line| {
         // The first line may begin before this part, and the last may not be whole yet.
         let value = serde_json::from_slice(trimmed(line)).ok()?;
         let (_, mut gather) = form_of(&value)?;
         gather.take(&value);
-        let said = gather.conversations().pop()?.messages.pop()?;
-        (said.speaker == speaker).then_some(said.text)
-    });
-    Ok({ texts }.next())
+        gather.conversations().pop()?.messages.pop()
+    }))
 }
 
 /// The form of the file, and what gathers it.

@@ -196,8 +196,8 @@ pub fn folder(path: &Path) -> io::Result<Option<String>> {
     Ok(named.or_else(|| gemini_cli::project_folder(path)))
 }
 
-/// The last message of the model in a transcript of a line for each event: the last of its texts, if it has several. None
-/// if the last MiB of the file has none, or it is no such file.
+/// The last message of a transcript of a line for each event, if the model said it: the last of its texts, if it has
+/// several. None if a person spoke last, if the last MiB of the file has no message, or if it is no such file.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -205,7 +205,8 @@ pub fn last_answer(path: &Path) -> io::Result<Option<String>> {
     if !fs::metadata(path)?.is_file() {
         return Ok(None);
     }
-    lines::last_said(&mut Source { stamp: stamp(path)?, file: File::open(path)?, path }, "assistant")
+    let last = lines::last_said(&mut Source { stamp: stamp(path)?, file: File::open(path)?, path })?;
+    Ok(last.filter(|said| said.speaker == "assistant").map(|said| said.text))
 }
 
 /// Whether a file begins with what was read up to a mark or, of a form that does not grow, is that.

@@ -21,10 +21,10 @@ const ENDPOINTS: [(&str, StatusCode, &str); 3] = [
 const ADVICE: &str = "this server registers no clients and has no login: send `Authorization: Bearer TOKEN` with a token \
                       that `loci token create` makes";
 
-/// The routes that say in OAuth's form how to connect instead. There are none where an OpenID provider is set: its
-/// metadata name the endpoints.
+/// The routes that say in OAuth's form how to connect instead. There are none where an OpenID provider is set, whose
+/// metadata name the endpoints, nor where no token is asked for.
 pub(crate) fn no_provider_routes(authentication: &Authentication) -> Router {
-    if authentication.verifier().is_some() {
+    if !matches!(authentication, Authentication::Bearer { verifier: None, .. }) {
         return Router::new();
     }
     ENDPOINTS.into_iter().fold(Router::new(), |routes, (path, status, error)| {

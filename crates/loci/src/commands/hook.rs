@@ -4,6 +4,7 @@ mod install;
 mod rewriting;
 mod shell;
 
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -41,13 +42,14 @@ const ASKED_TRANSCRIPTS_MAX: usize = 32;
 /// about 100 ms, beside its hook of the event `Stop`; whatever comes later is saved at the end of the session.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often it looks.
-const ANSWER_POLL: Duration = Duration::from_millis(5);
+const ANSWER_POLL: Duration = Duration::from_millis(10);
 
 /// What a host says. There is more, which nothing here needs.
 #[derive(Deserialize)]
 struct Input {
     /// The text of the answer that the agent ended with, at the event `Stop`.
-    last_assistant_message: Option<String>,
+    #[serde(default)]
+    last_assistant_message: Value,
     /// Its file of the session; none, if the host keeps none.
     transcript_path: Option<String>,
     /// The folder that the session works in.
@@ -84,7 +86,7 @@ fn run_event(settings: &Settings, event: &str, dialect: &str) -> Result<(), Fail
     let reply = match event {
         "session-start" => Some(session_start(&parts.engine, dialect, &mining::wing_of(&folder))?),
         event => {
-            if let (Some(transcript), Some(answer)) = (&input.transcript_path, &input.last_assistant_message) {
+            if let (Some(transcript), Some(answer)) = (&input.transcript_path, input.last_assistant_message.as_str()) {
                 await_answer(Path::new(transcript), answer, ANSWER_TIMEOUT);
             }
             save(&parts.engine, &input, &folder, Instant::now() + READING_TIME, event)?
@@ -110,9 +112,15 @@ fn await_answer(transcript: &Path, answer: &str, timeout: Duration) -> bool {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let wanted = words(answer);
     // The host may join several texts of an answer, which the transcript has one by one.
-    let is_there = || {
+    let mut bytes_seen = None;
+    let mut is_there = || {
         if wanted.is_empty() {
             return true;
+        }
+        // Nothing is read again that has not grown.
+        let bytes = fs::metadata(transcript).map(|file| file.len()).ok();
+        if bytes.is_none() || std::mem::replace(&mut bytes_seen, bytes) == bytes {
+            return false;
         }
         let last = conversation_format::last_answer(transcript).ok().flatten().map(|text| words(&text));
         last.is_some_and(|last| !last.is_empty() && (wanted.ends_with(&last) || last.ends_with(&wanted)))
@@ -210,7 +218,6 @@ fn toast(messages: u64) {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::sync::Arc;
 
     use loci_core::Timestamp;
@@ -235,7 +242,7 @@ mod tests {
         let input = Input {
             transcript_path: Some(transcript.to_string_lossy().into_owned()),
             cwd: None,
-            last_assistant_message: None,
+            last_assistant_message: Value::Null,
             stop_hook_active: false,
         };
         // There is no time but for one step.

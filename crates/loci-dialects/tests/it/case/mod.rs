@@ -294,7 +294,11 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     }
     if step.maintain {
         let engine = &world.engine;
-        let maintained = engine.flush().and_then(|()| engine.sweep()).and_then(|_| engine.embed_pending());
+        let maintained = engine.flush().and_then(|()| {
+            // A round of it ends early on a busy machine, so that writers need not wait.
+            while engine.sweep()? > 0 {}
+            engine.embed_pending()
+        });
         return maintained.map(drop).map_err(|error| error.message);
     }
     if step.enrich {

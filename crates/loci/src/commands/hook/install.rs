@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use loci_dialects::mememory;
 use serde_json::{Map, Value, json};
 
 use super::rewriting;
@@ -29,8 +30,13 @@ pub fn install(settings: &Settings, arguments: &HookInstall, output: Output) -> 
     let HookInstall { settings: place, dialect } = arguments;
     let executable = std::env::current_exe()
         .map_err(|error| Failure::new(Exit::Failure, format!("the path of loci is unknown: {error}")))?;
-    let command = command(settings, &executable, &place.host, dialect)?;
-    let outcome = edit(place, |hooks| put(hooks, &place.host, &command))?;
+    let program = program(settings, &executable)?;
+    let outcome = edit(place, |hooks| {
+        let installed = installed_dialect(hooks, &place.host);
+        let dialect = dialect.as_deref().or(installed.as_deref()).unwrap_or(mememory::DIALECT.name);
+        let run = run_words(&place.host, Some(dialect)).join(" ");
+        put(hooks, &place.host, &format!("{program} {run}"))
+    })?;
     let (host, file) = (&place.host, outcome.file.display());
     let said = if outcome.has_changed { "are in" } else { "were already in" };
     outcome.report(host, output, &format!("loci's hooks for {host} {said} {file}"))?;
@@ -101,25 +107,32 @@ fn replace(groups: &mut Vec<Value>, host: &str, command: &mut Option<Value>) {
     });
 }
 
-/// Whether that is a command of loci's for that host, as [`command`] makes it with an event behind it.
+/// The dialect of the hooks of loci's for that host that are there.
+fn installed_dialect(hooks: &Map<String, Value>, host: &str) -> Option<String> {
+    let groups = hooks.values().filter_map(Value::as_array).flatten();
+    let mut commands = groups.filter_map(|group| group.get("hooks")?.as_array()).flatten();
+    commands.find_map(|hook| dialect_of(hook.get("command")?, host))
+}
+
+/// Whether that is a command of loci's for that host: a program of that name, its options, [`run_words`] and an event.
 fn is_ours(command: &Value, host: &str) -> bool {
-    let words = command.as_str().and_then(shell::words).unwrap_or_default();
-    let Some(program) = words.first() else { return false };
+    dialect_of(command, host).is_some()
+}
+
+/// The dialect of a command of loci's for that host.
+fn dialect_of(command: &Value, host: &str) -> Option<String> {
+    let words = command.as_str().and_then(shell::words)?;
+    let (program, arguments) = (words.first()?, &words[..words.len() - 1]);
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
     let own = std::env::current_exe().ok();
     let own = own.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
-    let Ok(Cli { command: Command::Hook(Hook::Run { host: of_host, dialect, event }), .. }) =
-        Cli::try_parse_from(&words)
-    else {
-        return false;
-    };
-    // Nothing but these: what a person added to it is that person's.
-    let (long, short) = (run_words(host, Some(&dialect)), run_words(host, None));
-    let arguments = &words[..words.len() - 1];
-    (["loci", "loci.exe"].contains(&name) || own == Some(name))
-        && of_host == host
-        && words.last() == Some(&event)
-        && [long, short].iter().any(|run| arguments.ends_with(&run.iter().map(ToString::to_string).collect::<Vec<_>>()))
+    let cli = Cli::try_parse_from(&words).ok()?;
+    let Command::Hook(Hook::Run { dialect, event, .. }) = cli.command else { return None };
+    // Nothing but these words: what a person added to them is that person's. An older loci named no dialect.
+    let ends = |run: Vec<&str>| arguments.iter().rev().map(String::as_str).take(run.len()).eq(run.into_iter().rev());
+    let is_run = ends(run_words(host, Some(&dialect))) || ends(run_words(host, None));
+    let is_loci = ["loci", "loci.exe"].contains(&name) || own == Some(name);
+    (is_loci && is_run && words.last() == Some(&event)).then_some(dialect)
 }
 
 /// The words of `loci hook run`, to which the event is to be added.
@@ -128,15 +141,14 @@ fn run_words<'a>(host: &'a str, dialect: Option<&'a str>) -> Vec<&'a str> {
     [&["hook", "run", "--host", host][..], dialect.as_ref().map_or(&[], |words| &words[..]), &["--event"]].concat()
 }
 
-/// The command of the hooks without its event, for a shell: this program with the folders that it was given, since a host
-/// may know no other way to them.
-fn command(settings: &Settings, executable: &Path, host: &str, dialect: &str) -> Result<String, Failure> {
+/// This program, as a shell is to call it: with the folders that it was given, since a host may know no other way to
+/// them.
+fn program(settings: &Settings, executable: &Path) -> Result<String, Failure> {
     let unknown = |error: io::Error| Failure::new(Exit::Failure, format!("a path of loci is unknown: {error}"));
     let mut words = vec![quoted(&executable.to_string_lossy())];
     for (flag, path) in settings.named_folders() {
         words.extend([format!("--{flag}"), quoted(&std::path::absolute(path).map_err(unknown)?.to_string_lossy())]);
     }
-    words.extend(run_words(host, Some(dialect)).into_iter().map(str::to_owned));
     Ok(words.join(" "))
 }
 
@@ -350,6 +362,17 @@ mod tests {
             assert_eq!(is_ours(&json!(command), "claude-code"), expected, "{command}");
         }
         assert!(!is_ours(&json!(["loci"]), "claude-code"));
+    }
+
+    #[test]
+    fn the_dialect_of_hooks_that_are_there_is_known() {
+        let ours = |rest: &str| json!({"Stop": [{"hooks": [{"command": "say"}, {"command": format!("loci hook run {rest}")}]}]});
+        let found = |hooks: Value, host: &str| installed_dialect(hooks.as_object().unwrap(), host);
+        let engram = ours("--host codex --dialect engram --event stop");
+        assert_eq!(found(engram.clone(), "codex").as_deref(), Some("engram"));
+        assert_eq!(found(engram, "claude-code"), None);
+        assert_eq!(found(ours("--host codex --event stop"), "codex").as_deref(), Some("mememory"));
+        assert_eq!(found(json!({"Stop": 3, "X": [{"hooks": []}, 4]}), "codex"), None);
     }
 
     #[test]
