@@ -16,7 +16,7 @@ check:
     #!/usr/bin/env bash
     set -uo pipefail
     passed=0 failed=() timings=()
-    for step in fmt-check tidy deny clippy test crash doc e2e conformance fuzz; do
+    for step in fmt-check tidy deny clippy test crash doc e2e conformance hosts-quick fuzz; do
         echo "== $step"
         begin=$SECONDS
         if {{ just_executable() }} "$step"; then passed=$((passed + 1)) outcome=ok; else failed+=("$step") outcome=FAILED; fi
@@ -78,6 +78,14 @@ e2e: environment programs
 # Runs the official MCP conformance suite against the fixture build and the product
 conformance: environment programs
     tests/conformance/run.sh
+
+# Runs the hosts and libraries that people connect loci to, all of them, and writes docs/hosts.md; takes ten minutes
+hosts: environment programs
+    python tests/hosts/run.py --all --write
+
+# The same for half of them, with fewer sessions; arguments, such as `--client codex`, go to tests/hosts/run.py
+hosts-quick *arguments: environment programs
+    python tests/hosts/run.py {{ arguments }}
 
 # Rewrites the golden files from what the code does now; read the difference before you commit it
 bless:

@@ -1,0 +1,1 @@
+"""The agent hosts: how each is started, connected and asked without a person."""
