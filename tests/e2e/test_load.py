@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import socket
@@ -493,7 +494,7 @@ class Ends(unittest.TestCase):
                 stack.callback(process.kill)
                 if transport == "http":
                     # The command to paste comes once it listens for signals.
-                    url = process.stdout.readline().decode().split()[-1].removesuffix("/mcp/mememory")
+                    url = re.search(r"(http\S+)/mcp/mememory", process.stdout.readline().decode()).group(1)
                     stream = stack.enter_context(connect(url))
                     token = (data / "token").read_text().strip()
                     head, _, _ = posted(url, token, "remember", {"content": "it never comes"}).partition(b"\r\n\r\n")
