@@ -149,7 +149,9 @@ def service(answer):
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
-            self.wfile.write(text)
+            # Who asked may be gone by now.
+            with contextlib.suppress(ConnectionError):
+                self.wfile.write(text)
 
         def log_message(self, *_):
             pass
