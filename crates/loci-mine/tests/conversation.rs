@@ -277,7 +277,8 @@ fn the_folder_of_a_project_is_noted_beside_its_sessions() {
 
 #[test]
 fn the_last_answer_is_found_from_the_end() {
-    let last = |bytes: &[u8]| conversation::last_answer(&Scratch::new(bytes).path).unwrap();
+    let last_from = |bytes: &[u8], from| conversation::last_answer(&Scratch::new(bytes).path, from).unwrap();
+    let last = |bytes: &[u8]| last_from(bytes, 0);
     let event = |kind: &str, text: &str| {
         format!("{{\"type\":\"{kind}\",\"message\":{{\"content\":\"{text}\"}},\"sessionId\":\"s\"}}\n")
     };
@@ -291,14 +292,18 @@ fn the_last_answer_is_found_from_the_end() {
         (asked.clone() + &answered + &event("user", "three"), None),
         // It is still being written.
         (asked.clone() + &answered + event("assistant", "four").trim_end_matches(['}', '\n']), Some("two")),
-        (answered + &further.repeat((1 << 20) / further.len() + 1), None),
+        (answered.clone() + &further.repeat((1 << 20) / further.len() + 1), None),
         ("User: one\nAssistant: two\n".to_owned(), None),
     ] {
         assert_eq!(last(text.as_bytes()).as_deref(), expected);
     }
+    let both = asked.clone() + &answered;
+    for (from, expected) in [(asked.len(), Some("two")), (both.len(), None), (both.len() + 9, None)] {
+        assert_eq!(last_from(both.as_bytes(), from as u64).as_deref(), expected, "from {from}");
+    }
     assert_eq!(last(&sample("codex.jsonl")), None, "a person spoke last");
     assert_eq!(last(&sample("codex-older.jsonl")).as_deref(), Some("`a` and `b`."));
-    assert!(conversation::last_answer(&samples().join("missing")).is_err());
+    assert!(conversation::last_answer(&samples().join("missing"), 0).is_err());
 }
 
 /// What was gathered in several readings.

@@ -62,9 +62,9 @@ pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
     Ok(gather.folder().map(str::to_owned))
 }
 
-/// The last message in the last part of such a file.
-pub(super) fn last_said(source: &mut Source<'_>) -> io::Result<Option<Said>> {
-    let start = source.stamp.bytes.saturating_sub(TAIL_BYTES_MAX);
+/// The last message in the last part of such a file, behind its first `from` bytes.
+pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option<Said>> {
+    let start = source.stamp.bytes.saturating_sub(TAIL_BYTES_MAX).max(from);
     let mut tail = Vec::new();
     source.from(start)?.read_to_end(&mut tail)?;
     Ok(tail.rsplit(|byte| *byte == b'\n').find_map(|line| {

@@ -196,16 +196,17 @@ pub fn folder(path: &Path) -> io::Result<Option<String>> {
     Ok(named.or_else(|| gemini_cli::project_folder(path)))
 }
 
-/// The last message of a transcript of a line for each event, if the model said it: the last of its texts, if it has
-/// several. None if a person spoke last, if the last MiB of the file has no message, or if it is no such file.
+/// The last message behind the first `from` bytes of a transcript of a line for each event, if the model said it: the last
+/// of its texts, if it has several. None if a person spoke last, if the last MiB of the file has no message, or if it is no
+/// such file.
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn last_answer(path: &Path) -> io::Result<Option<String>> {
+pub fn last_answer(path: &Path, from: u64) -> io::Result<Option<String>> {
     if !fs::metadata(path)?.is_file() {
         return Ok(None);
     }
-    let last = lines::last_said(&mut Source { stamp: stamp(path)?, file: File::open(path)?, path })?;
+    let last = lines::last_said(&mut Source { stamp: stamp(path)?, file: File::open(path)?, path }, from)?;
     Ok(last.filter(|said| said.speaker == "assistant").map(|said| said.text))
 }
 

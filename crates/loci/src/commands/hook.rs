@@ -87,7 +87,8 @@ fn run_event(settings: &Settings, event: &str, dialect: &str) -> Result<(), Fail
         "session-start" => Some(session_start(&parts.engine, dialect, &mining::wing_of(&folder))?),
         event => {
             if let (Some(transcript), Some(answer)) = (&input.transcript_path, input.last_assistant_message.as_str()) {
-                await_answer(Path::new(transcript), answer, ANSWER_TIMEOUT);
+                let transcript = Path::new(transcript);
+                await_answer(transcript, bytes_read(&parts.engine, transcript)?, answer, ANSWER_TIMEOUT);
             }
             save(&parts.engine, &input, &folder, Instant::now() + READING_TIME, event)?
         }
@@ -107,8 +108,18 @@ fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Value, Fa
     Ok(json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}))
 }
 
-/// Waits until a transcript has that answer as its last one; false if it still has not after that time.
-fn await_answer(transcript: &Path, answer: &str, timeout: Duration) -> bool {
+/// How much of a transcript was read before.
+fn bytes_read(engine: &Engine, transcript: &Path) -> Result<u64, Failure> {
+    let Ok(real) = transcript.canonicalize() else { return Ok(0) };
+    let known = engine.sources_at(&mining::caller(), real.to_str().unwrap_or_default())?;
+    let bytes = fs::metadata(&real).map_or(0, |file| file.len());
+    // One that was rewritten shorter is read from its beginning.
+    Ok(known.iter().map(|file| file.bytes_read).max().filter(|read| *read <= bytes).unwrap_or(0))
+}
+
+/// Waits until a transcript has that answer as its last message, behind the bytes that were read before: an earlier answer
+/// may be the same. False if it still has not after that time.
+fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -> bool {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let wanted = words(answer);
     // The host may join several texts of an answer, which the transcript has one by one.
@@ -122,7 +133,7 @@ fn await_answer(transcript: &Path, answer: &str, timeout: Duration) -> bool {
         if bytes.is_none() || std::mem::replace(&mut bytes_seen, bytes) == bytes {
             return false;
         }
-        let last = conversation_format::last_answer(transcript).ok().flatten().map(|text| words(&text));
+        let last = conversation_format::last_answer(transcript, from).ok().flatten().map(|text| words(&text));
         last.is_some_and(|last| !last.is_empty() && (wanted.ends_with(&last) || last.ends_with(&wanted)))
     };
     let deadline = Instant::now() + timeout;
@@ -268,7 +279,7 @@ mod tests {
         let path = transcript.clone();
         let hook = std::thread::spawn(move || {
             waiting.send(()).unwrap();
-            assert!(await_answer(&path, "One.\n\nThe  answer.", Duration::from_hours(1)));
+            assert!(await_answer(&path, 0, "One.\n\nThe  answer.", Duration::from_hours(1)));
             fs::read_to_string(&path).unwrap()
         });
         is_waiting.recv().unwrap();
@@ -282,7 +293,7 @@ mod tests {
             (&transcript, "Another answer.", false),
             (&folder.path().join("none"), "The answer.", false),
         ] {
-            assert_eq!(await_answer(path, answer, Duration::ZERO), expected, "{answer}");
+            assert_eq!(await_answer(path, 0, answer, Duration::ZERO), expected, "{answer}");
         }
     }
 
