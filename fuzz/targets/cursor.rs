@@ -38,7 +38,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         changed[at] = change[1];
     }
     for cursor_of_others in other.into_iter().chain(String::from_utf8(changed)) {
-        if cursor_of_others != *cursor {
+        // Nothing is the argument left out: the first page.
+        if cursor_of_others != *cursor && !cursor_of_others.is_empty() {
             assert_eq!(search(&cursor_of_others).unwrap_err(), ErrorCode::InvalidArgument, "{cursor_of_others}");
         }
     }
