@@ -493,6 +493,14 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn secret(&self) -> Result<[u8; 32]>;
 
+    /// Fails while no write can be taken although reads go on: files of the store are no longer where they were opened.
+    ///
+    /// # Errors
+    /// `unavailable`, with what to do.
+    fn check_writable(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// A number that grows with every change that any process commits.
     ///
     /// # Errors

@@ -195,7 +195,16 @@ impl Engine {
         self.store.version()
     }
 
-    /// The same, with the index loaded, so that its size is that of a process that searches.
+    /// Whether the store can be read and written.
+    ///
+    /// # Errors
+    /// `unavailable` if it cannot, with what to do.
+    pub fn check_ready(&self) -> Result<()> {
+        self.store.version()?;
+        self.store.check_writable()
+    }
+
+    /// A [version](Engine::version), with the index loaded, so that its size is that of a process that searches.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

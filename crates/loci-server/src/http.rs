@@ -262,9 +262,9 @@ async fn until_cut_off(State(cut_off): State<CancellationToken>, request: Reques
     }
 }
 
-/// Whether the store can be read and service goes on.
+/// Whether the store can be read and written, and service goes on.
 async fn ready(host: Arc<Host>) -> (StatusCode, &'static str) {
-    if host.closing().is_cancelled() || host.watch(Engine::version).await.is_err() {
+    if host.closing().is_cancelled() || host.watch(Engine::check_ready).await.is_err() {
         return (StatusCode::SERVICE_UNAVAILABLE, "not ready\n");
     }
     (StatusCode::OK, "ok\n")

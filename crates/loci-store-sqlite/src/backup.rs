@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::Error;
@@ -13,6 +14,7 @@ use crate::connection::Database;
 use crate::doctor::{self, Problem};
 use crate::failure::Failure;
 use crate::open::{OpenError, Options, analysis, version};
+use crate::opened::Opened;
 use crate::{folder, schema};
 
 pub(crate) const BACKUPS: &str = "backups";
@@ -36,17 +38,21 @@ pub struct Inspected {
 
 /// The database as of one moment. While it lives, the log keeps what it needs, and grows.
 #[derive(Debug)]
-pub struct Snapshot(Connection);
+pub struct Snapshot {
+    connection: Connection,
+    /// Closed after the connection.
+    _opened: Arc<Opened>,
+}
 
 impl Snapshot {
-    pub(crate) fn of(database: &Database) -> Result<Self, Error> {
-        let begin = || -> rusqlite::Result<Connection> {
-            let connection = database.connect_reader()?;
+    pub(crate) fn of(opened: Arc<Opened>) -> Result<Self, Error> {
+        let begin = || -> Result<Connection, Failure> {
+            let connection = opened.database.connect_reader()?;
             // The transaction begins with the first read.
             connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master;")?;
             Ok(connection)
         };
-        Ok(Snapshot(begin().map_err(Failure::from)?))
+        Ok(Snapshot { connection: begin()?, _opened: opened })
     }
 
     /// Copies it into this file, which may be there and be empty. The copy is durable, and a whole database without
@@ -55,7 +61,7 @@ impl Snapshot {
     /// # Errors
     /// `unavailable` if the database cannot be read or the file cannot be written.
     pub fn copy_to(&self, file: &Path) -> Result<(), Error> {
-        copy(&self.0, file).map_err(Failure::from)?;
+        copy(&self.connection, file).map_err(Failure::from)?;
         let flushed = fs::File::open(file).and_then(|file| file.sync_all());
         Ok(flushed.map_err(|error| OpenError::from_io(&error, file))?)
     }
@@ -64,8 +70,8 @@ impl Snapshot {
 /// Looks through a database that lies somewhere on its own, after what its log may hold was moved into it.
 pub(crate) fn inspect(file: &Path) -> Result<Inspected, OpenError> {
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, file);
-    let database = Database { path: file.to_owned(), busy_timeout: Options::default().busy_timeout };
-    let connection = database.connect().map_err(failed)?;
+    let database = Database::new(file.to_owned(), Options::default().busy_timeout);
+    let connection = database.open().map_err(failed)?;
     let schema = version(&connection, &database)?;
     if schema == 0 {
         return Err(OpenError::NotADatabase { database: file.to_owned() });

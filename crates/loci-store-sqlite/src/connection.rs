@@ -1,7 +1,7 @@
 //! Connections and their settings.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use loci_core::Error;
@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::checksum;
 use crate::failure::{Failure, Result, describe_read, refuse_upgraded};
+use crate::files::OpenFiles;
 
 /// Settings of every connection. A small page cache keeps an idle process small: what is hot is in
 /// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone. What
@@ -31,11 +32,23 @@ const READERS_IDLE_MAX: usize = 4;
 pub(crate) struct Database {
     pub(crate) path: PathBuf,
     pub(crate) busy_timeout: Duration,
+    pub(crate) files: Arc<OpenFiles>,
 }
 
 impl Database {
-    /// A connection that may write. The file must exist.
-    pub(crate) fn connect(&self) -> rusqlite::Result<Connection> {
+    pub(crate) fn new(path: PathBuf, busy_timeout: Duration) -> Self {
+        Database { files: Arc::new(OpenFiles::of(&path)), path, busy_timeout }
+    }
+
+    /// A connection that may write. The file must exist, and be the one that was opened first.
+    pub(crate) fn connect(&self) -> Result<Connection> {
+        let connection = self.open()?;
+        self.files.check_database().map_err(Error::from)?;
+        Ok(connection)
+    }
+
+    /// The same, whichever file lies there.
+    pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(self.busy_timeout)?;
@@ -46,7 +59,7 @@ impl Database {
     }
 
     /// A connection that only reads.
-    pub(crate) fn connect_reader(&self) -> rusqlite::Result<Connection> {
+    pub(crate) fn connect_reader(&self) -> Result<Connection> {
         let connection = self.connect()?;
         connection.execute_batch("PRAGMA query_only = ON")?;
         Ok(connection)
@@ -59,6 +72,21 @@ impl Database {
         log.push("-wal");
         bytes(&self.path) + bytes(Path::new(&log))
     }
+}
+
+/// A connection that reads the database file as it is, without its log, and takes no locks.
+pub(crate) fn connect_to_file_alone(path: &Path) -> rusqlite::Result<Connection> {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(*byte)),
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(uri + "?immutable=1", flags)?;
+    checksum::register(&connection)?;
+    Ok(connection)
 }
 
 /// The connections that read.
@@ -87,7 +115,7 @@ impl Readers {
         let waiting = idle().pop();
         let (connection, known) = match waiting {
             Some(ReadingConnection { connection, data_version }) => (connection, data_version),
-            None => (self.database.connect_reader().map_err(Failure::from)?, NO_DATA_VERSION),
+            None => (self.database.connect_reader()?, NO_DATA_VERSION),
         };
         let value = read(&connection).map_err(|failure| describe_read(failure, &connection))?;
         // Now, so that no upgrade comes between the look and what was read.

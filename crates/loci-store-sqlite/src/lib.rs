@@ -24,8 +24,10 @@ mod decisions;
 mod doctor;
 mod facts;
 mod failure;
+mod files;
 mod filter_sql;
 mod folder;
+mod identity;
 mod index;
 mod jobs;
 mod keyed_answers;
@@ -33,6 +35,7 @@ mod load;
 mod mounts;
 mod note_files;
 mod open;
+mod opened;
 #[cfg(test)]
 mod plans;
 mod presence;

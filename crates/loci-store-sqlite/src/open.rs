@@ -16,7 +16,7 @@ use crate::connection::Database;
 use crate::damaged_log::has_bytes;
 use crate::failure::Failure;
 use crate::salvage::log_of;
-use crate::{doctor, folder, reanalysis, schema};
+use crate::{doctor, folder, identity, reanalysis, schema};
 
 pub(crate) const DATABASE: &str = "loci.db";
 const LOCK: &str = "loci.lock";
@@ -96,6 +96,11 @@ pub enum OpenError {
         /// The database file.
         database: PathBuf,
     },
+    /// The write-ahead log beside the database is that of another.
+    ForeignLog {
+        /// The database file.
+        database: PathBuf,
+    },
     /// The disk is full.
     Full {
         /// What could not be written.
@@ -172,6 +177,13 @@ impl fmt::Display for OpenError {
                 "{path} is missing, and its write-ahead log {path}-wal is there: bring the database back; `loci doctor \
                  --salvage FILE` reads what is in the log; move the log away to start anew"
             ),
+            OpenError::ForeignLog { .. } => write!(
+                formatter,
+                "{path} was put in the place of the database that the write-ahead log {path}-wal belongs to; together \
+                 they would be damaged, so both are kept as they are: bring the former database back, or move the log \
+                 into another folder to open this one; `loci doctor --salvage FILE --data THAT_FOLDER` reads what is in \
+                 the log"
+            ),
             OpenError::Full { .. } => {
                 write!(formatter, "the disk that holds {path} is full: free some space and try again")
             }
@@ -215,6 +227,7 @@ impl OpenError {
             | OpenError::NotADatabase { database: path }
             | OpenError::Damaged { database: path, .. }
             | OpenError::LogAlone { database: path }
+            | OpenError::ForeignLog { database: path }
             | OpenError::Upgrade { database: path, .. }
             | OpenError::NetworkFileSystem { folder: path, .. }
             | OpenError::NotOwner { folder: path, .. }
@@ -256,7 +269,7 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Connect
     if is_restoring(&folder) {
         return Err(OpenError::Restoring { folder });
     }
-    let database = Database { path: folder.join(DATABASE), busy_timeout: options.busy_timeout };
+    let database = Database::new(folder.join(DATABASE), options.busy_timeout);
     let has_log = has_bytes(&log_of(&database.path));
     if has_log && !database.path.exists() {
         return Err(OpenError::LogAlone { database: database.path });
@@ -272,17 +285,19 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Connect
         let found = version(&connection, &database)?;
         if found == schema::VERSION && analysis(&connection, &database, found)? == reanalysis::VERSION {
             keep_log(&connection, &database)?;
+            identity::note(&folder, &connection);
             return Ok((database, connection));
         }
     }
     let migrations = schema::migrations().map_err(|error| upgrade_error(&error, &database))?;
     let connection = make_current(&folder, &database, &migrations, schema::VERSION)?;
+    identity::note(&folder, &connection);
     Ok((database, connection))
 }
 
 fn connect(database: &Database) -> Result<Connection, OpenError> {
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, &database.path);
-    let connection = database.connect().map_err(failed)?;
+    let connection = database.open().map_err(failed)?;
     if connection.is_readonly(c"main").map_err(failed)? {
         return Err(OpenError::ReadOnly { path: database.path.clone() });
     }

@@ -142,9 +142,9 @@ impl Work<'_> {
 
     /// Gives back the pages to which no tree leads.
     fn give_back(&self) -> Repaired {
-        let vacuumed = self.database.connect().and_then(|connection| connection.execute_batch("VACUUM"));
+        let vacuumed = self.database.connect().and_then(|connection| Ok(connection.execute_batch("VACUUM")?));
         // The writer knows what a fault of the disk means for what comes next.
-        let vacuumed = vacuumed.or_else(|error| self.writer.run(move |_| Err(error.into())));
+        let vacuumed = vacuumed.or_else(|failure| self.writer.run(move |_| Err(failure)));
         let what = "the pages that nothing used";
         match vacuumed {
             Ok(()) => Ok(format!("gave back {what}")),

@@ -48,7 +48,7 @@ use self::tables::Tables;
 use self::tree_page::{Kind, TreePage};
 use self::trees::{Missing, Trees};
 use crate::failure::Result;
-use crate::{checksum, schema};
+use crate::{checksum, identity, schema};
 
 pub(crate) use self::log::{Log, log_of};
 pub use self::log::{LogState, look_at_log};
@@ -135,6 +135,9 @@ pub fn salvage(
     now: Timestamp,
     visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
 ) -> Result<Salvaged, Error> {
+    if let Some(folder) = database.parent() {
+        identity::compare(folder)?;
+    }
     let pages = Pages::open(database)?;
     let (scratch, mut report) = search(&pages)?;
     let records = scratch.hand_out(now, &mut report, visit)?;

@@ -1,40 +1,37 @@
-use std::fs::File;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery,
-    Candidates, CensusRow, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder,
-    Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore,
-    Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally,
-    Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped, check_lease,
+    Candidates, CensusRow, Decision, DecisionStore, Error, Fact, FactCounts, FactQuery, FactStore, FailedJob,
+    FilingOrder, Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile,
+    NoteStore, Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep,
+    Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped, check_lease,
 };
 
 use crate::backup::{self, Inspected, Snapshot};
-use crate::cache::Cache;
-use crate::connection::{self, Database, Readers};
+use crate::connection;
 use crate::doctor::Problem;
-use crate::open::{OpenError, Options, open};
+use crate::identity::{self, StoreId};
+use crate::open::{DATABASE, OpenError, Options};
+use crate::opened::Opened;
 use crate::presence::{self, AloneLock};
-use crate::repair::{Reindexed, Repaired, Work};
-use crate::writer::Writer;
+use crate::repair::{Reindexed, Repaired};
 use crate::{
-    answers, archive, audit, damaged_log, decisions, doctor, facts, folder, jobs, keyed_answers, note_files, read,
-    remove, settings, source_files, tally, tokens, tunnels, write,
+    answers, archive, audit, decisions, doctor, facts, jobs, keyed_answers, note_files, read, remove, settings,
+    source_files, tally, tokens, tunnels, write,
 };
 
 /// A store in one SQLite database, `loci.db` in its folder.
 #[derive(Debug)]
 pub struct SqliteStore {
-    database: Database,
-    writer: Writer,
-    readers: Readers,
-    cache: Cache,
-    /// Whether pages from before a wipe may still lie in the write-ahead log.
-    log_has_remains: AtomicBool,
-    /// Says that the store is open: the last to go.
-    _presence: File,
+    folder: PathBuf,
+    options: Options,
+    /// None if it is damaged.
+    store: Option<StoreId>,
+    /// None while it could not be opened again.
+    opened: RwLock<Option<Arc<Opened>>>,
 }
 
 impl SqliteStore {
@@ -44,16 +41,63 @@ impl SqliteStore {
     /// # Errors
     /// Each kind of [`OpenError`], with the way out.
     pub fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
-        let real = folder::prepare(folder)?;
-        damaged_log::make_good(&real)?;
-        let presence = presence::enter(&real, options.busy_timeout)?;
-        let (database, connection) = open(folder, options)?;
-        let writer =
-            Writer::start(database.clone(), connection).map_err(|error| OpenError::from_io(&error, &database.path))?;
-        let readers = Readers::new(database.clone());
-        let cache = Cache::new(database.clone());
-        let log_has_remains = AtomicBool::new(false);
-        Ok(SqliteStore { cache, database, writer, readers, log_has_remains, _presence: presence })
+        let opened = Opened::open(folder, options)?;
+        let store = opened.readers.read(|connection| Ok(StoreId::of(connection).ok())).ok().flatten();
+        let (folder, opened) = (folder.to_owned(), RwLock::new(Some(Arc::new(opened))));
+        Ok(SqliteStore { folder, options, store, opened })
+    }
+
+    /// What is open. If its files are gone, and there is the same store again, that is opened in its place.
+    pub(crate) fn opened(&self) -> Result<Arc<Opened>> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match opened {
+            Some(opened) if !opened.database.files.are_gone() => Ok(opened),
+            opened => {
+                drop(opened);
+                self.open_again()
+            }
+        }
+    }
+
+    /// Opens what lies in the folder, if it is the store that was open, and if no call uses what is open.
+    fn open_again(&self) -> Result<Arc<Opened>> {
+        let mut place = self.opened.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = place.take_if(|opened| self.can_replace(opened)) {
+            // It moves what its log holds into the database, and takes the log away.
+            drop(opened);
+        }
+        if place.is_none() {
+            *place = Some(Arc::new(self.open_same()?));
+            tracing::info!("opened {} again", self.folder.display());
+        }
+        place.clone().ok_or_else(|| self.is_away())
+    }
+
+    /// Whether what is open is of no use for writing, and the same store is there, and nothing would be cut off.
+    fn can_replace(&self, opened: &mut Arc<Opened>) -> bool {
+        opened.database.files.check().is_err() && self.is_there() && Arc::get_mut(opened).is_some()
+    }
+
+    fn is_there(&self) -> bool {
+        let found = || StoreId::in_file(&self.folder.join(DATABASE)).ok().flatten().map(|(store, _)| store);
+        self.store.is_some() && identity::compare(&self.folder).is_ok() && found() == self.store
+    }
+
+    /// Opens the store in the folder, unless it is gone, or another one.
+    fn open_same(&self) -> Result<Opened> {
+        if !self.is_there() {
+            return Err(self.is_away());
+        }
+        let opened = Opened::open(&self.folder, self.options)?;
+        let store = opened.readers.read(|connection| Ok(StoreId::of(connection)?))?;
+        if Some(store) == self.store { Ok(opened) } else { Err(self.is_away()) }
+    }
+
+    fn is_away(&self) -> Error {
+        Error::unavailable(format!(
+            "the store that was open is no longer in {}: put it back, or restart loci",
+            self.folder.display()
+        ))
     }
 
     /// Takes the folder of a store to itself: nobody has it open, and whoever opens it meanwhile waits, and is
@@ -65,21 +109,12 @@ impl SqliteStore {
         presence::alone(folder)
     }
 
-    /// Empties the log of what a wipe left in it, now or at a later sweep. Until then the data is gone
-    /// for every reader of the database, if not for one of the file.
-    fn empty_log(&self) {
-        if self.log_has_remains.load(Ordering::Relaxed) {
-            let is_empty = connection::empty_log(&self.database).unwrap_or(false);
-            self.log_has_remains.store(!is_empty, Ordering::Relaxed);
-        }
-    }
-
     /// The database as it is at this moment, whatever others write afterwards.
     ///
     /// # Errors
     /// `unavailable` if the database cannot be read.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        Snapshot::of(&self.database)
+        Snapshot::of(self.opened()?)
     }
 
     /// Looks through a database that lies somewhere on its own. What its log may hold is moved into it, and the log
@@ -97,7 +132,7 @@ impl SqliteStore {
     /// # Errors
     /// `unavailable` if it cannot even be read.
     pub fn integrity_check(&self) -> Result<Vec<Problem>> {
-        self.readers.read(|connection| doctor::check(connection, true))
+        self.opened()?.readers.read(|connection| doctor::check(connection, true))
     }
 
     /// As [`SqliteStore::integrity_check`], but takes passages, words and vectors for what they should be, which
@@ -106,7 +141,7 @@ impl SqliteStore {
     /// # Errors
     /// `unavailable` if it cannot even be read.
     pub fn structure_check(&self) -> Result<Vec<Problem>> {
-        self.readers.read(|connection| doctor::check(connection, false))
+        self.opened()?.readers.read(|connection| doctor::check(connection, false))
     }
 
     /// Makes good each [`ProblemKind::Derived`] problem, and says what it did, or what it could not do. No text is
@@ -118,13 +153,10 @@ impl SqliteStore {
     /// # Errors
     /// `unavailable` if the database cannot be read or written; what was done until then stays done.
     pub fn repair(&self) -> Result<Vec<Repaired>> {
-        let done = self.work().repair();
-        self.cache.clear();
+        let opened = self.opened()?;
+        let done = opened.work().repair();
+        opened.cache.clear();
         done
-    }
-
-    pub(crate) fn work(&self) -> Work<'_> {
-        Work { database: &self.database, readers: &self.readers, writer: &self.writer }
     }
 
     /// Makes all indexes, counts, passages and words anew, whether they are wrong or not. With `embeddings`, first
@@ -134,90 +166,93 @@ impl SqliteStore {
     /// # Errors
     /// `unavailable` if the database cannot be read or written; what was done until then stays done.
     pub fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
-        let done = self.work().reindex(embeddings);
-        self.cache.clear();
+        let opened = self.opened()?;
+        let done = opened.work().reindex(embeddings);
+        opened.cache.clear();
         done
     }
 }
 
 impl Store for SqliteStore {
     fn commit(&self, batch: Batch) -> Result<()> {
-        self.writer.run(move |connection| write::apply(connection, &batch))
+        self.opened()?.writer.run(move |connection| write::apply(connection, &batch))
     }
 
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
-        self.readers.read(|connection| read::get_all(connection, filter, ids))
+        self.opened()?.readers.read(|connection| read::get_all(connection, filter, ids))
     }
 
     fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>> {
-        self.readers.read(|connection| read::places_of(connection, filter, ids))
+        self.opened()?.readers.read(|connection| read::places_of(connection, filter, ids))
     }
 
     fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>> {
-        self.readers.read(|connection| read::ids_with(connection, filter, part, limit))
+        self.opened()?.readers.read(|connection| read::ids_with(connection, filter, part, limit))
     }
 
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
-        self.readers.read(|connection| read::revisions(connection, filter, limit))
+        self.opened()?.readers.read(|connection| read::revisions(connection, filter, limit))
     }
 
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
-        self.readers.read(|connection| read::list(connection, filter, page))
+        self.opened()?.readers.read(|connection| read::list(connection, filter, page))
     }
 
     fn filed(&self, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>> {
-        self.readers.read(|connection| read::filed(connection, filter, order, page))
+        self.opened()?.readers.read(|connection| read::filed(connection, filter, order, page))
     }
 
     fn tally(&self, filter: &Filter) -> Result<Vec<Tally>> {
-        self.readers.read(|connection| tally::tally(connection, filter))
+        self.opened()?.readers.read(|connection| tally::tally(connection, filter))
     }
 
     fn recount(&self, filter: &Filter) -> Result<Vec<Tally>> {
-        self.readers.read(|connection| tally::recount(connection, filter))
+        self.opened()?.readers.read(|connection| tally::recount(connection, filter))
     }
 
     fn reload(&self) -> Result<()> {
-        self.cache.clear();
+        self.opened()?.cache.clear();
         Ok(())
     }
 
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates> {
-        self.cache.search(|index| index.candidates(query))
+        self.opened()?.cache.search(|index| index.candidates(query))
     }
 
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
-        self.readers.read(|connection| read::vectors(connection, space, id, model))
+        self.opened()?.readers.read(|connection| read::vectors(connection, space, id, model))
     }
 
     fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
-        self.readers.read(|connection| read::without_vector(connection, model, limit))
+        self.opened()?.readers.read(|connection| read::without_vector(connection, model, limit))
     }
 
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {
-        self.readers.read(|connection| read::pending_embeddings(connection, model))
+        self.opened()?.readers.read(|connection| read::pending_embeddings(connection, model))
     }
 
     fn models(&self) -> Result<Vec<(ModelId, u64)>> {
-        self.readers.read(read::models)
+        self.opened()?.readers.read(read::models)
     }
 
     fn retire_model(&self, model: &ModelId, limit: usize) -> Result<usize> {
-        let Some(model) = self.readers.read(|connection| read::model_row(connection, model))? else { return Ok(0) };
-        self.writer.run(move |connection| write::retire_model(connection, model, limit))
+        let Some(model) = self.opened()?.readers.read(|connection| read::model_row(connection, model))? else {
+            return Ok(0);
+        };
+        self.opened()?.writer.run(move |connection| write::retire_model(connection, model, limit))
     }
 
     fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
-        self.readers.read(|connection| read::has_other_dimensions(connection, model, dimensions))
+        self.opened()?.readers.read(|connection| read::has_other_dimensions(connection, model, dimensions))
     }
 
     fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
         let chosen = remove::chosen(filter, id);
-        let rows = self.readers.read(|connection| remove::deletable(connection, &chosen, limit))?;
+        let rows = self.opened()?.readers.read(|connection| remove::deletable(connection, &chosen, limit))?;
         if rows.is_empty() {
             return Ok(0);
         }
-        self.writer.run(move |connection| {
+        self.opened()?.writer.run(move |connection| {
             let deleted = remove::soft_delete(connection, &chosen, &rows, now)?;
             if deleted == rows.len() || rows.len() < limit {
                 return Ok(deleted);
@@ -229,79 +264,86 @@ impl Store for SqliteStore {
     }
 
     fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {
-        self.readers.read(|connection| read::thread_end(connection, space, owner, thread))
+        self.opened()?.readers.read(|connection| read::thread_end(connection, space, owner, thread))
     }
 
     fn accesses(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<u64>> {
-        self.readers.read(|connection| read::accesses(connection, space, ids))
+        self.opened()?.readers.read(|connection| read::accesses(connection, space, ids))
     }
 
     fn touch(&self, touches: &[Touch]) -> Result<()> {
         let touches = touches.to_vec();
-        self.writer.run(move |connection| write::touch(connection, &touches))
+        self.opened()?.writer.run(move |connection| write::touch(connection, &touches))
     }
 
     fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>> {
-        self.readers.read(|connection| read::census(connection, space, owner, now))
+        self.opened()?.readers.read(|connection| read::census(connection, space, owner, now))
     }
 
     fn wipe(&self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Result<Wiped> {
         let (space, owner, origin) = (space.clone(), owner.to_owned(), origin.map(str::to_owned));
         let wipe = move |connection: &_| remove::wipe(connection, &space, &owner, origin.as_deref(), now);
-        let wiped = self.writer.run(wipe)?;
-        self.log_has_remains.store(true, Ordering::Relaxed);
-        self.empty_log();
+        let opened = self.opened()?;
+        let wiped = opened.writer.run(wipe)?;
+        opened.log_has_remains.store(true, Ordering::Relaxed);
+        opened.empty_log();
         Ok(wiped)
     }
 
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
         check_lease(now, until)?;
         // Looked at first, because even an empty write takes the lock of all processes.
-        if self.readers.read(|connection| jobs::is_leased(connection, name, holder, now))? {
+        if self.opened()?.readers.read(|connection| jobs::is_leased(connection, name, holder, now))? {
             return Ok(false);
         }
         let (name, holder) = (name.to_owned(), holder.to_owned());
-        self.writer.run(move |connection| jobs::lease(connection, &name, &holder, now, until))
+        self.opened()?.writer.run(move |connection| jobs::lease(connection, &name, &holder, now, until))
     }
 
     fn needs_sweep(&self, sweep: &Sweep) -> Result<bool> {
-        self.empty_log();
-        self.readers.read(|connection| remove::needs_sweep(connection, sweep))
+        let opened = self.opened()?;
+        opened.empty_log();
+        opened.readers.read(|connection| remove::needs_sweep(connection, sweep))
     }
 
     fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize> {
         let due = *sweep;
-        let steps = self.writer.run(move |connection| remove::sweep(connection, &due, limit))?;
+        let steps = self.opened()?.writer.run(move |connection| remove::sweep(connection, &due, limit))?;
         // It wrote much, unless it was the last. That is moved out of the log here, before the log is so
         // long that a commit does it and its caller waits. If it fails, a commit will try again.
         if steps > 0 && steps < limit {
-            let _ = self.readers.read(connection::checkpoint);
+            let _ = self.opened()?.readers.read(connection::checkpoint);
         }
         Ok(steps)
     }
 
     fn secret(&self) -> Result<[u8; 32]> {
-        self.readers.read(read::secret)
+        self.opened()?.readers.read(read::secret)
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        Ok(self.opened()?.database.files.check()?)
     }
 
     fn version(&self) -> Result<u64> {
-        Ok(self.readers.read(read::version)?.cast_unsigned())
+        Ok(self.opened()?.readers.read(read::version)?.cast_unsigned())
     }
 
     fn size(&self) -> Result<StoreSize> {
-        let (memories, passages) = self.readers.read(read::counts)?;
+        let opened = self.opened()?;
+        let (memories, passages) = opened.readers.read(read::counts)?;
         Ok(StoreSize {
             memories,
             passages,
-            disk_bytes: self.database.disk_bytes(),
-            index_bytes: self.cache.bytes() as u64,
+            disk_bytes: opened.database.disk_bytes(),
+            index_bytes: opened.cache.bytes() as u64,
         })
     }
 }
 
 impl ArchiveStore for SqliteStore {
     fn archive(&self, now: Timestamp, visit: &mut dyn FnMut(Archived) -> Result<()>) -> Result<()> {
-        self.readers.read(|connection| archive::all(connection, now, visit))
+        self.opened()?.readers.read(|connection| archive::all(connection, now, visit))
     }
 }
 
@@ -309,30 +351,30 @@ impl JobStore for SqliteStore {
     fn lease_jobs(&self, now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Result<Vec<Job>> {
         check_lease(now, until)?;
         // Looked at first, because even an empty write takes the lock of all processes.
-        if !self.readers.read(|connection| jobs::is_due(connection, now))? {
+        if !self.opened()?.readers.read(|connection| jobs::is_due(connection, now))? {
             return Ok(Vec::new());
         }
         let lease = lease.to_owned();
-        self.writer.run(move |connection| jobs::lease_jobs(connection, now, until, &lease, limit))
+        self.opened()?.writer.run(move |connection| jobs::lease_jobs(connection, now, until, &lease, limit))
     }
 
     fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>> {
-        self.readers.read(|connection| jobs::next_at(connection, now))
+        self.opened()?.readers.read(|connection| jobs::next_at(connection, now))
     }
 
     fn job_counts(&self) -> Result<JobCounts> {
-        self.readers.read(jobs::counts)
+        self.opened()?.readers.read(jobs::counts)
     }
 
     fn failed_jobs(&self, limit: usize) -> Result<Vec<FailedJob>> {
-        self.readers.read(|connection| jobs::failed(connection, limit))
+        self.opened()?.readers.read(|connection| jobs::failed(connection, limit))
     }
 }
 
 impl CacheStore for SqliteStore {
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
         let entry = entry.clone();
-        self.writer.run(move |connection| answers::put(connection, &entry, since))
+        self.opened()?.writer.run(move |connection| answers::put(connection, &entry, since))
     }
 
     fn nearest_cache_entry(
@@ -343,11 +385,11 @@ impl CacheStore for SqliteStore {
         vector: Option<&QueryVector>,
         now: Timestamp,
     ) -> Result<Option<(CacheEntry, f32)>> {
-        self.readers.read(|connection| answers::nearest(connection, space, owner, query, vector, now))
+        self.opened()?.readers.read(|connection| answers::nearest(connection, space, owner, query, vector, now))
     }
 
     fn cached_queries(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<(MemoryId, String)>> {
-        self.readers.read(|connection| answers::queries(connection, space, owner, now))
+        self.opened()?.readers.read(|connection| answers::queries(connection, space, owner, now))
     }
 
     fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
@@ -355,7 +397,10 @@ impl CacheStore for SqliteStore {
         let (mut done, mut deleted) = (0, 0);
         while done < ids.len() {
             let (space, owner, ids) = (space.clone(), owner.to_owned(), Arc::clone(&ids));
-            let part = self.writer.run(move |connection| answers::delete(connection, &space, &owner, &ids[done..]))?;
+            let part = self
+                .opened()?
+                .writer
+                .run(move |connection| answers::delete(connection, &space, &owner, &ids[done..]))?;
             done += part.0;
             deleted += part.1;
         }
@@ -366,11 +411,11 @@ impl CacheStore for SqliteStore {
 impl DecisionStore for SqliteStore {
     fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
         let decision = decision.clone();
-        self.writer.run(move |connection| decisions::put(connection, &decision, since))
+        self.opened()?.writer.run(move |connection| decisions::put(connection, &decision, since))
     }
 
     fn decision(&self, space: &Space, owner: &str, key: &str, now: Timestamp) -> Result<Option<Decision>> {
-        self.readers.read(|connection| decisions::find(connection, space, owner, key, now))
+        self.opened()?.readers.read(|connection| decisions::find(connection, space, owner, key, now))
     }
 }
 
@@ -383,100 +428,100 @@ impl IdempotencyStore for SqliteStore {
         key: &str,
         now: Timestamp,
     ) -> Result<Option<KeyedAnswer>> {
-        self.readers.read(|connection| keyed_answers::find(connection, space, owner, operation, key, now))
+        self.opened()?.readers.read(|connection| keyed_answers::find(connection, space, owner, operation, key, now))
     }
 }
 
 impl NoteStore for SqliteStore {
     fn note_files(&self, space: &Space) -> Result<Vec<NoteFile>> {
-        self.readers.read(|connection| note_files::all(connection, space))
+        self.opened()?.readers.read(|connection| note_files::all(connection, space))
     }
 
     fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>> {
-        self.readers.read(|connection| note_files::of_memory(connection, space, memory))
+        self.opened()?.readers.read(|connection| note_files::of_memory(connection, space, memory))
     }
 
     fn notes_among(&self, filter: &Filter, limit: usize) -> Result<Vec<MemoryId>> {
-        self.readers.read(|connection| note_files::among(connection, filter, limit))
+        self.opened()?.readers.read(|connection| note_files::among(connection, filter, limit))
     }
 
     fn note_folder(&self, space: &Space) -> Result<Option<String>> {
-        self.readers.read(|connection| note_files::folder(connection, space))
+        self.opened()?.readers.read(|connection| note_files::folder(connection, space))
     }
 
     fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
-        self.writer.run_unflushed(move |connection| write::apply(connection, &batch))
+        self.opened()?.writer.run_unflushed(move |connection| write::apply(connection, &batch))
     }
 }
 
 impl FactStore for SqliteStore {
     fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>> {
-        self.readers.read(|connection| facts::find(connection, query))
+        self.opened()?.readers.read(|connection| facts::find(connection, query))
     }
 
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
-        self.readers.read(|connection| facts::counts(connection, space, now))
+        self.opened()?.readers.read(|connection| facts::counts(connection, space, now))
     }
 }
 
 impl TunnelStore for SqliteStore {
     fn tunnels(&self, space: &Space) -> Result<Vec<Tunnel>> {
-        self.readers.read(|connection| tunnels::all(connection, space))
+        self.opened()?.readers.read(|connection| tunnels::all(connection, space))
     }
 }
 
 impl SettingStore for SqliteStore {
     fn setting(&self, space: &Space, owner: Option<&str>, name: &str) -> Result<Option<String>> {
-        self.readers.read(|connection| settings::find(connection, space, owner, name))
+        self.opened()?.readers.read(|connection| settings::find(connection, space, owner, name))
     }
 }
 
 impl SourceStore for SqliteStore {
     fn source_file(&self, space: &Space, collection: Option<&str>, path: &str) -> Result<Option<SourceFile>> {
-        self.readers.read(|connection| source_files::find(connection, space, collection, path))
+        self.opened()?.readers.read(|connection| source_files::find(connection, space, collection, path))
     }
 
     fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>> {
-        self.readers.read(|connection| source_files::of_collection(connection, space, collection))
+        self.opened()?.readers.read(|connection| source_files::of_collection(connection, space, collection))
     }
 
     fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
-        self.readers.read(|connection| source_files::at(connection, space, path))
+        self.opened()?.readers.read(|connection| source_files::at(connection, space, path))
     }
 
     fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
-        self.readers.read(|connection| source_files::pending(connection, space, limit))
+        self.opened()?.readers.read(|connection| source_files::pending(connection, space, limit))
     }
 }
 
 impl AuditStore for SqliteStore {
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
         let entries = entries.to_vec();
-        self.writer.run(move |connection| audit::append(connection, &entries))
+        self.opened()?.writer.run(move |connection| audit::append(connection, &entries))
     }
 
     fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
-        self.readers.read(|connection| audit::read(connection, query))
+        self.opened()?.readers.read(|connection| audit::read(connection, query))
     }
 }
 
 impl TokenStore for SqliteStore {
     fn add_token(&self, token: &Token) -> Result<()> {
         let token = token.clone();
-        self.writer.run(move |connection| tokens::add(connection, &token))
+        self.opened()?.writer.run(move |connection| tokens::add(connection, &token))
     }
 
     fn tokens(&self) -> Result<Vec<Token>> {
-        self.readers.read(tokens::all)
+        self.opened()?.readers.read(tokens::all)
     }
 
     fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>> {
-        self.readers.read(|connection| tokens::by_hash(connection, hash))
+        self.opened()?.readers.read(|connection| tokens::by_hash(connection, hash))
     }
 
     fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
         let id = id.to_owned();
-        self.writer.run(move |connection| tokens::revoke(connection, &id, now))
+        self.opened()?.writer.run(move |connection| tokens::revoke(connection, &id, now))
     }
 }
 
@@ -506,7 +551,7 @@ mod tests {
             }
         });
         assert_eq!(store.size().unwrap().memories, (WRITERS * BATCHES) as u64);
-        let (commits, _) = store.writer.commits();
+        let (commits, _) = store.opened().unwrap().writer.commits();
         assert!(commits < (WRITERS * BATCHES) as u64, "{commits} commits");
     }
 }

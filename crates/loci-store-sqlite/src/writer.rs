@@ -3,7 +3,6 @@
 //! elsewhere is not flushed.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,8 +12,9 @@ use std::time::{Duration, Instant};
 use loci_core::Error;
 use rusqlite::{Connection, ErrorCode};
 
-use crate::connection::Database;
+use crate::connection::{Database, checkpoint};
 use crate::failure::{Failure, Result, breaks_connection, damaged, describe, upgraded};
+use crate::open::OpenError;
 use crate::schema;
 
 /// Pieces of work that may wait; further callers wait before they are let in.
@@ -66,16 +66,27 @@ struct Commits {
 }
 
 impl Writer {
-    /// Starts the thread with a connection that may write.
-    pub(crate) fn start(database: Database, connection: Connection) -> io::Result<Self> {
+    /// Starts the thread with a connection that may write, to the files that lie at their paths now.
+    pub(crate) fn start(database: Database, connection: Connection) -> Result<Self, OpenError> {
+        let failed = |error: rusqlite::Error| OpenError::from_database(&error, &database.path);
+        let keeper = database.open().map_err(failed)?;
+        // With the first read it opens the log.
+        keeper.pragma_query_value(None, "user_version", |_| Ok(())).map_err(failed)?;
+        database
+            .files
+            .look()
+            .map_err(|gone| OpenError::Io { path: database.path.clone(), problem: gone.to_string() })?;
         let (queue, jobs) = sync_channel(QUEUE_MAX);
         let commits = Arc::<Commits>::default();
         let counter = Arc::clone(&commits);
         let connection = Some(Writing::new(connection));
+        let path = database.path.clone();
         let work = move || {
-            WritingThread { database, connection, fault: None, has_long_log: false, commits: counter }.run(&jobs);
+            WritingThread { database, connection, fault: None, has_long_log: false, commits: counter, _keeper: keeper }
+                .run(&jobs);
         };
-        let thread = thread::Builder::new().name("loci-writer".to_owned()).spawn(work)?;
+        let thread = thread::Builder::new().name("loci-writer".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| OpenError::from_io(&error, &path))?;
         Ok(Writer { queue: Mutex::new(Some(queue)), thread: Some(thread), commits })
     }
 
@@ -184,6 +195,8 @@ struct WritingThread {
     /// Whether it was said that the log cannot be kept short.
     has_long_log: bool,
     commits: Arc<Commits>,
+    /// Keeps SQLite from removing the log when no other connection is open, which would look as if it had been deleted.
+    _keeper: Connection,
 }
 
 /// A connection that writes.
@@ -217,7 +230,10 @@ impl WritingThread {
             let mut group = vec![first];
             group.extend(jobs.try_iter().take(GROUP_MAX - 1));
             let committed = self.write(&mut group);
-            if let Err(error) = &committed {
+            // That files are gone was said once.
+            if let Err(error) = &committed
+                && !self.database.files.are_gone()
+            {
                 tracing::warn!(writes = group.len(), "a commit failed: {error}");
             }
             for job in group {
@@ -240,7 +256,7 @@ impl WritingThread {
     /// database, which writes each page again, the database is flushed, and the log begins anew; until that
     /// succeeds, nothing is written (ADR 21).
     fn connect(&mut self) -> Result<Writing, Error> {
-        let connection = self.database.connect().map_err(|error| describe(&error))?;
+        let connection = self.database.connect()?;
         if let Some(fault) = &self.fault {
             // Shorter than other processes wait, which are held up by it.
             connection.busy_timeout(self.database.busy_timeout / 2).map_err(|error| describe(&error))?;
@@ -266,6 +282,12 @@ impl WritingThread {
 
     /// Does the work of a group in one transaction. An error means that nothing was written.
     fn write(&mut self, group: &mut [Box<dyn Job>]) -> Result<(), Error> {
+        if let Err(gone) = self.database.files.check() {
+            if let Some(writing) = &self.connection {
+                keep_acknowledged(writing);
+            }
+            return Err(gone.into());
+        }
         let mut writing = match self.connection.take() {
             Some(writing) => writing,
             None => self.connect()?,
@@ -276,6 +298,11 @@ impl WritingThread {
             Ok(()) => {
                 self.commits.all.fetch_add(1, Ordering::SeqCst);
                 self.commits.flushed.fetch_add(u64::from(writing.flushes), Ordering::SeqCst);
+                if let Err(gone) = self.database.files.check() {
+                    keep_acknowledged(&writing);
+                    self.connection = Some(writing);
+                    return Err(gone.after_a_commit());
+                }
                 match keep_log_short(&writing.connection).map_err(Stopped::from) {
                     // What is committed is flushed; what is in doubt is what others had not flushed.
                     Err(Stopped { error, is_fault: true, .. }) => self.fault = Some(error),
@@ -375,6 +402,12 @@ fn keep_log_short(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Moves what the log holds into the database, when a file is gone from its path: if it is the log alone, then nothing
+/// that was acknowledged is lost with it. It cannot be told from here whether that helps, nor what to do if it fails.
+fn keep_acknowledged(writing: &Writing) {
+    let _ = checkpoint(&writing.connection);
+}
+
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([])?;
     Ok(())
@@ -429,6 +462,25 @@ mod tests {
     fn fault<T>(_: &Connection) -> Result<T> {
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC);
         Err(rusqlite::Error::SqliteFailure(code, None).into())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_commit_is_not_acknowledged_if_its_files_are_gone_by_then() {
+        let (folder, writer) = writer();
+        let log = folder.path().join("loci.db-wal");
+        let aside = folder.path().join("aside");
+        let (from, to) = (log.clone(), aside.clone());
+        let refused = writer.run(move |connection| {
+            std::fs::rename(from, to).unwrap();
+            Ok(execute(connection, "INSERT INTO lease (name, holder, until) VALUES ('x', 'x', 0)")?)
+        });
+        let message = refused.unwrap_err().message;
+        assert!(message.contains("not acknowledged, and may be there or not"), "{message}");
+        let message = writer.run(synchronous).unwrap_err().message;
+        assert!(message.contains("so nothing is written"), "{message}");
+        std::fs::rename(aside, log).unwrap();
+        assert_eq!(writer.run(synchronous), Ok(2));
     }
 
     fn log_bytes(folder: &std::path::Path) -> u64 {

@@ -243,6 +243,7 @@ pub fn open_failure(error: &OpenError) -> Failure {
         | OpenError::NotADatabase { .. }
         | OpenError::Damaged { .. }
         | OpenError::LogAlone { .. }
+        | OpenError::ForeignLog { .. }
         | OpenError::Upgrade { .. } => Exit::Database,
         _ => Exit::DataFolder,
     };

@@ -398,7 +398,7 @@ fn a_repair_brings_nothing_back_that_was_deleted_since_another_one() {
     let answers =
         || -> u32 { raw(&folder).query_row("SELECT count(*) FROM cache_entry", [], |row| row.get(0)).unwrap() };
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    assert!(store.work().replace_tree("cache_entry").unwrap().is_some());
+    assert!(store.opened().unwrap().work().replace_tree("cache_entry").unwrap().is_some());
     assert_eq!(answers(), 60);
     raw(&folder).execute_batch("DELETE FROM cache_entry WHERE created_at > 20").unwrap();
     // An index with a wrong entry, which knows of no row that is not there: the 20th answer's, which expires at 29.

@@ -25,7 +25,7 @@ fn folder_with_a_memory() -> tempfile::TempDir {
 /// A folder with the database that an earlier version made, with this data.
 fn folder_of_version(version: usize, data: &str) -> (tempfile::TempDir, Database) {
     let folder = tempfile::tempdir().unwrap();
-    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
     folder::create_file(&database.path).unwrap();
     let mut connection = database.connect().unwrap();
     schema::migrate(&mut connection, &schema::migrations().unwrap()[..version]).unwrap();
@@ -35,7 +35,7 @@ fn folder_of_version(version: usize, data: &str) -> (tempfile::TempDir, Database
 
 /// Opens the folder as the next version would.
 fn upgrade(folder: &Path, sql: &str) -> Result<Connection, OpenError> {
-    let database = Database { path: folder.join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let database = Database::new(folder.join(DATABASE), Duration::from_secs(1));
     let mut migrations = schema::migrations().unwrap();
     let next = schema::VERSION + 1;
     migrations.push(Migration::unapplied(&format!("V{next}__next"), sql).unwrap());
@@ -581,7 +581,7 @@ fn vectors_stay_only_where_a_text_is_cut_as_before() {
     let model = ModelId::new("test");
     for is_moved in [false, true] {
         let folder = folder_with_a_memory();
-        let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+        let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
         let long = Memory { content: content.clone(), ..memory("long") };
         let vectors: Vec<Vector> = (1..)
@@ -612,7 +612,7 @@ fn vectors_stay_only_where_a_text_is_cut_as_before() {
 #[test]
 fn a_damaged_text_does_not_keep_the_others_from_being_analysed() {
     let folder = folder_with_a_memory();
-    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     let zebra = Memory { content: "zebra".to_owned(), ..memory("zebra") };
     store.commit(put(&zebra, vec![passage("other")])).unwrap();
@@ -627,7 +627,7 @@ fn a_damaged_text_does_not_keep_the_others_from_being_analysed() {
 #[test]
 fn a_damaged_passage_does_not_keep_the_others_from_being_analysed() {
     let folder = folder_with_a_memory();
-    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     let zebra = Memory { content: "zebra".to_owned(), ..memory("zebra") };
     store.commit(put(&zebra, vec![passage("other")])).unwrap();
@@ -651,7 +651,7 @@ fn a_damaged_passage_does_not_keep_the_others_from_being_analysed() {
 #[test]
 fn what_a_memory_cites_finds_it_after_a_new_analysis() {
     let folder = folder_with_a_memory();
-    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     store.commit(put(&discovery(), vec![passage("other")])).unwrap();
     drop(store);
@@ -663,7 +663,7 @@ fn what_a_memory_cites_finds_it_after_a_new_analysis() {
 #[test]
 fn a_lost_version_of_the_analysis_is_as_an_old_one() {
     let folder = folder_with_a_memory();
-    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
     database.connect().unwrap().execute("DELETE FROM analysis", []).unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     assert_eq!(reanalysis::version(&database.connect().unwrap()), Ok(reanalysis::VERSION));
@@ -691,7 +691,7 @@ fn vectors_of_what_is_embedded_otherwise_now_are_forgotten() {
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
         store.commit(put(&written, vec![whole])).unwrap();
         drop(store);
-        let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+        let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
         let mut connection = database.connect().unwrap();
         for (version, stays) in [(2, true), (1, stays)] {
             connection.execute("UPDATE analysis SET version = ?1", [version]).unwrap();
@@ -710,7 +710,7 @@ fn vectors_of_what_is_embedded_otherwise_now_are_forgotten() {
 #[test]
 fn a_renewal_that_is_cut_off_makes_one_backup() {
     let folder = folder_with_a_memory();
-    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
     let connection = database.connect().unwrap();
     let cut = "UPDATE analysis SET version = 1;
         CREATE TRIGGER cut BEFORE UPDATE ON analysis BEGIN SELECT RAISE(ABORT, 'cut off'); END;";
@@ -733,7 +733,7 @@ fn a_renewal_that_is_cut_off_makes_one_backup() {
 #[test]
 fn texts_that_a_newer_version_analysed_are_left_alone() {
     let folder = folder_with_a_memory();
-    let database = Database { path: folder.path().join(DATABASE), busy_timeout: Duration::from_secs(1) };
+    let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
     database.connect().unwrap().execute("UPDATE analysis SET version = 99", []).unwrap();
     let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
     assert!(matches!(refused, OpenError::NewerAnalysis { found: 99, .. }), "{refused}");

@@ -8,6 +8,7 @@ mod damage;
 mod disk;
 mod index;
 mod jobs;
+mod moved;
 mod processes;
 mod remains;
 mod upgraded;

@@ -60,7 +60,7 @@ pub struct Repaired {
 /// Tries the files in a folder of their own.
 pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
     let _ = fs::remove_dir_all(folder.join("backups"));
-    for name in ["loci.db", "loci.db-wal", "loci.db-shm"] {
+    for name in ["loci.db", "loci.db-wal", "loci.db-shm", "loci.identity"] {
         let _ = fs::remove_file(folder.join(name));
     }
     // As in every folder in which loci made a database.

@@ -94,6 +94,41 @@ fn the_first_start_makes_a_token_and_prints_the_line() {
     assert_eq!(server.call(Some(&secret), "stats", &json!({})).0, 401);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_server_whose_data_folder_is_moved_acknowledges_nothing() {
+    let place = Place::new();
+    let mut server = Server::start(&place, &["--no-auth"]);
+    let remember = |server: &Server, content| server.call(None, "remember", &json!({"content": content})).1;
+    let ready = |server: &Server| -> String {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        write!(stream, "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        reply.split(' ').nth(1).unwrap().to_owned()
+    };
+    assert!(remember(&server, "kept").contains("kept"));
+    assert_eq!(ready(&server), "200");
+    let elsewhere = place.data().with_file_name("elsewhere");
+    std::fs::rename(place.data(), &elsewhere).unwrap();
+    assert_eq!(ready(&server), "503");
+    for _ in 0..3 {
+        let refused = remember(&server, "lost");
+        assert!(refused.contains("was moved, deleted or replaced while loci has it open"), "{refused}");
+        assert!(refused.contains("\"unavailable\""), "{refused}");
+    }
+    std::fs::rename(&elsewhere, place.data()).unwrap();
+    assert_eq!(ready(&server), "200");
+    assert!(remember(&server, "kept as well").contains("kept as well"));
+    let found = place.json(&["list"]).to_string();
+    assert!(found.contains("kept as well") && !found.contains("lost"), "{found}");
+
+    server.child.kill().unwrap();
+    let mut log = String::new();
+    server.stderr.read_to_string(&mut log).unwrap();
+    assert_eq!(log.matches("was moved, deleted or replaced").count(), 1, "once: {log}");
+}
+
 #[test]
 fn later_starts_name_the_file_of_the_token() {
     let place = Place::new();

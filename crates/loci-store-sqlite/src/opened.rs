@@ -1,0 +1,58 @@
+//! A store that is open: its connections, its thread, and what it keeps in memory.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::cache::Cache;
+use crate::connection::{self, Database, Readers};
+use crate::open::{OpenError, Options, open};
+use crate::repair::Work;
+use crate::writer::Writer;
+use crate::{damaged_log, folder, identity, presence};
+
+/// All that holds the files of a store open. They are closed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) cache: Cache,
+    pub(crate) readers: Readers,
+    pub(crate) writer: Writer,
+    pub(crate) database: Database,
+    /// Whether pages from before a wipe may still lie in the write-ahead log.
+    pub(crate) log_has_remains: AtomicBool,
+    /// Says that the store is open: the last to go.
+    _presence: File,
+}
+
+impl Opened {
+    /// As [`SqliteStore::open`](crate::SqliteStore::open).
+    pub(crate) fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
+        let real = folder::prepare(folder)?;
+        identity::compare(&real)?;
+        damaged_log::make_good(&real)?;
+        let presence = presence::enter(&real, options.busy_timeout)?;
+        let (database, connection) = open(folder, options)?;
+        let writer = Writer::start(database.clone(), connection)?;
+        Ok(Opened {
+            cache: Cache::new(database.clone()),
+            readers: Readers::new(database.clone()),
+            writer,
+            database,
+            log_has_remains: AtomicBool::new(false),
+            _presence: presence,
+        })
+    }
+
+    /// Empties the log of what a wipe left in it, now or at a later sweep. Until then the data is gone
+    /// for every reader of the database, if not for one of the file.
+    pub(crate) fn empty_log(&self) {
+        if self.log_has_remains.load(Ordering::Relaxed) {
+            let is_empty = connection::empty_log(&self.database).unwrap_or(false);
+            self.log_has_remains.store(!is_empty, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn work(&self) -> Work<'_> {
+        Work { database: &self.database, readers: &self.readers, writer: &self.writer }
+    }
+}
