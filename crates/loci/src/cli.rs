@@ -42,6 +42,11 @@ pub struct Common {
     /// Print data as JSON
     #[arg(long, global = true)]
     pub json: bool,
+    /// Print texts as they are; without it, control, bidi and zero-width characters are shown as `\u{1b}`
+    ///
+    /// For files and pipes alone, since a terminal obeys such characters. JSON has all of them, escaped.
+    #[arg(long, global = true)]
+    pub raw: bool,
 }
 
 #[derive(Subcommand)]

@@ -21,6 +21,7 @@ mod secret;
 mod settings;
 mod settings_file;
 mod signal;
+mod visible;
 mod wiring;
 
 use std::collections::BTreeSet;
@@ -33,7 +34,7 @@ use tracing_subscriber::prelude::*;
 
 use crate::cli::{Cli, Command, Hook};
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{LogWriter, Output, note};
 use crate::settings::{SETTINGS, Settings, Variables};
 
 fn main() -> ExitCode {
@@ -67,7 +68,7 @@ fn names_hook() -> bool {
 }
 
 fn run(cli: &Cli) -> Result<(), Failure> {
-    let output = Output { json: cli.common.json };
+    let output = Output::new(cli.common.json, cli.common.raw)?;
     // These need no settings, so that a broken file is no obstacle to them.
     match &cli.command {
         Command::Completions { shell } => return commands::completions::run(*shell),
@@ -135,6 +136,6 @@ fn start_log(settings: &Settings, command: &Command) {
         // The SDK calls it an error that a client which cancelled its call, or is gone, gets no reply.
         .with_target("rmcp::service", if log >= LevelFilter::DEBUG { LevelFilter::ERROR } else { LevelFilter::OFF })
         .with_target("loci", log);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let lines = tracing_subscriber::fmt::layer().with_writer(LogWriter).with_ansi(false);
     tracing_subscriber::registry().with(lines.with_filter(targets)).init();
 }

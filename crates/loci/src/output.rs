@@ -1,4 +1,6 @@
 //! Data to stdout, words to stderr. Nothing else in loci writes to either.
+//!
+//! Texts of memories may hold what a terminal obeys: all of them pass [`Visible`] here, or are JSON.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -6,6 +8,10 @@ use std::io::{self, IsTerminal, Write};
 use loci_core::Timestamp;
 use loci_dialects::mememory::Record;
 use serde_json::Value;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::exit::{Exit, Failure};
+use crate::visible::{self, OneLine, Visible};
 
 /// Lines and characters of a memory's text that a list shows on a terminal.
 const LINES_LISTED_MAX: usize = 6;
@@ -16,19 +22,59 @@ const CHARACTERS_LISTED_MAX: usize = 400;
 pub struct Output {
     /// Whether data is JSON.
     pub json: bool,
+    /// Prints text as it is, hidden characters included, if true.
+    pub is_raw: bool,
 }
 
 impl Output {
+    /// Output as `--json` and `--raw` ask for it.
+    ///
+    /// # Errors
+    /// If stdout is a terminal and raw text is asked for.
+    pub fn new(json: bool, is_raw: bool) -> Result<Self, Failure> {
+        if is_raw && !json && io::stdout().is_terminal() {
+            let message = "--raw prints control characters as they are, and a terminal obeys them; redirect the output \
+                           into a file or a pipe, or leave --raw out";
+            return Err(Failure::new(Exit::Usage, message));
+        }
+        Ok(Output { json, is_raw })
+    }
+
     /// The value if JSON is asked for, else the text.
     ///
     /// # Errors
     /// If stdout is closed or full.
     pub fn either(self, value: &Value, text: impl Display) -> io::Result<()> {
-        if self.json { print(format_args!("{value:#}\n")) } else { print(text) }
+        if self.json { print(format_args!("{}\n", visible::json(&format!("{value:#}")))) } else { self.text(text) }
+    }
+
+    /// A text with its hidden characters [visible](Visible), unless it is to be raw.
+    ///
+    /// # Errors
+    /// If stdout is closed or full.
+    pub fn text(self, text: impl Display) -> io::Result<()> {
+        if self.is_raw { print(text) } else { print(Visible(text)) }
     }
 }
 
-/// Data, as it is.
+/// Stdout for whole lines of JSON, in which a terminal finds nothing to obey.
+pub struct JsonOutput<W>(pub W);
+
+impl<W: Write> Write for JsonOutput<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match str::from_utf8(bytes) {
+            Ok(text) if io::stdout().is_terminal() => self.0.write_all(visible::json(text).as_bytes())?,
+            _ => self.0.write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Data as it is: JSON, or what loci itself wrote, for other programs.
 ///
 /// # Errors
 /// If stdout is closed or full.
@@ -41,7 +87,29 @@ pub fn print(text: impl Display) -> io::Result<()> {
 /// A line for the person at the terminal.
 pub fn note(words: impl Display) {
     // A closed stderr is no reason to fail: nobody listens.
-    let _ = writeln!(io::stderr().lock(), "{words}");
+    let _ = writeln!(io::stderr().lock(), "{}", Visible(words));
+}
+
+/// Writes the lines of the log to stderr, with hidden characters made visible.
+pub struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        write!(io::stderr().lock(), "{}", Visible(String::from_utf8_lossy(bytes)))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+impl MakeWriter<'_> for LogWriter {
+    type Writer = LogWriter;
+
+    fn make_writer(&self) -> LogWriter {
+        LogWriter
+    }
 }
 
 /// A `--limit` as it counts; says so if that is less than was asked for.
@@ -80,7 +148,7 @@ fn beginning(record: &Record) -> String {
     }
     let left = content[end..].chars().count();
     let shown = Record { content: format!("{} …", content[..end].trim_end()), ..record.clone() };
-    format!("{}    {left} more characters: loci show {}\n", memory_text(&shown), record.id)
+    format!("{}    {left} more characters: loci show {}\n", memory_text(&shown), OneLine(&record.id))
 }
 
 /// A memory for people: a head line, then the whole text, indented.
@@ -104,7 +172,7 @@ pub fn memory_text(record: &Record) -> String {
         head.extend(value.as_ref().map(|value| format!("{word} {value}")));
     }
     let content = record.content.trim_end().replace('\n', "\n    ");
-    format!("{}\n    {content}\n", head.join("  "))
+    format!("{}\n    {content}\n", OneLine(head.join("  ")))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::cli::Audit;
 use crate::exit::Failure;
 use crate::output::{Output, moment, print};
 use crate::settings::Settings;
+use crate::visible::{self, OneLine};
 use crate::wiring::Parts;
 
 /// How often new entries are looked for.
@@ -51,7 +52,11 @@ fn follow(
     loop {
         for (number, entry) in &entries {
             query.after = Some(*number);
-            if output.json { print(format_args!("{}\n", value(*number, entry)))? } else { print(line(entry))? }
+            if output.json {
+                print(format_args!("{}\n", visible::json(&value(*number, entry).to_string())))?;
+            } else {
+                output.text(line(entry))?;
+            }
         }
         if entries.is_empty() {
             std::thread::sleep(FOLLOW_INTERVAL);
@@ -101,7 +106,7 @@ fn line(entry: &AuditEntry) -> String {
     if let Some(message) = entry.failure.as_ref().and_then(|failure| failure.message.as_ref()) {
         line += &format!("  {message}");
     }
-    line + "\n"
+    OneLine(line).to_string() + "\n"
 }
 
 fn value(number: u64, entry: &AuditEntry) -> Value {

@@ -16,7 +16,7 @@ use crate::cli;
 use crate::commands::backup::notes;
 use crate::damage;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{JsonOutput, Output, note};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock, Vault, real};
@@ -59,7 +59,7 @@ pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Resu
         folder.finish().map_err(cannot_write)?;
         export.tell(&counts, output)
     } else if is_stdout {
-        let mut lines = JsonLines::as_of(BufWriter::new(io::stdout().lock()), now);
+        let mut lines = JsonLines::as_of(JsonOutput(BufWriter::new(io::stdout().lock())), now);
         export.write(memories, read, &mut lines)??;
         lines.finish()?;
         export.end()

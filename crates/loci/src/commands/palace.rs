@@ -17,6 +17,7 @@ use crate::mining::{self, Report, absolute, conversation, project};
 use crate::output::{Output, counted, note};
 use crate::progress::Progress;
 use crate::settings::Settings;
+use crate::visible::OneLine;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), Failure> {
@@ -110,7 +111,7 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
         note_plan_above(Path::new(&root));
     }
     for (path, reason) in &report.failed {
-        note(format_args!("not filed: {path}: {reason}"));
+        note(format_args!("not filed: {}: {reason}", OneLine(path)));
     }
     let unlisted = report.failures - report.failed.len() as u64;
     if unlisted > 0 {
@@ -203,7 +204,7 @@ fn sync(
          file, {out_of_scope} of other projects\n"
     );
     for (path, drawers) in stale {
-        let _ = writeln!(text, "{drawers:8}  {path}");
+        let _ = writeln!(text, "{drawers:8}  {}", OneLine(path));
     }
     let _ = writeln!(text, "removed   {removed_memories}");
     output.either(&value, text)?;

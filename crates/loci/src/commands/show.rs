@@ -1,17 +1,29 @@
 //! `loci show`: one memory.
 
-use loci_core::Caller;
+use loci_core::{Caller, Error, MemoryId};
 use loci_dialects::mememory::Record;
+use loci_engine::Engine;
 use serde_json::json;
 
 use crate::exit::Failure;
 use crate::output::{Output, memory_text};
 use crate::settings::Settings;
+use crate::visible;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
     let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
-    let id = parts.engine.memory_id(&caller, "id", id)?;
+    let id = named_memory(&parts.engine, &caller, id)?;
     let record = Record::from(parts.engine.show(&caller, &id)?);
     Ok(output.either(&json!(record), memory_text(&record))?)
+}
+
+/// The id that a person means, as it is or as a list shows it: with its hidden characters, which former imports took
+/// into ids, written out.
+///
+/// # Errors
+/// As for [`Engine::memory_id`].
+pub fn named_memory(engine: &Engine, caller: &Caller, id: &str) -> Result<MemoryId, Error> {
+    let as_listed = visible::unescaped(id);
+    engine.memory_id(caller, "id", &as_listed).or_else(|_| engine.memory_id(caller, "id", id))
 }

@@ -11,6 +11,7 @@ use crate::cli::Vault;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::settings::Settings;
+use crate::visible::OneLine;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, command: &Vault, output: Output) -> Result<(), Failure> {
@@ -60,10 +61,10 @@ fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
     });
     let mut text = String::new();
     for (path, FileProblem { kind, message }) in problems {
-        let _ = writeln!(text, "{kind:18}  {}\n    {message}", visible(path));
+        let _ = writeln!(text, "{kind:18}  {}\n    {message}", OneLine(path));
     }
     for path in not_indexed {
-        let _ = writeln!(text, "{:18}  {}", "not_indexed", visible(path));
+        let _ = writeln!(text, "{:18}  {}", "not_indexed", OneLine(path));
     }
     output.either(&value, text)?;
     if let Some(why) = away {
@@ -81,15 +82,6 @@ fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
         }
         _ => Err(Failure::new(Exit::Failure, "")),
     }
-}
-
-/// A path in one line, without what would command a terminal.
-fn visible(path: &str) -> String {
-    let shown = |character: char| {
-        let escaped = character.is_control().then(|| character.escape_default());
-        escaped.map_or_else(|| character.to_string(), |escaped| escaped.to_string())
-    };
-    path.chars().map(shown).collect()
 }
 
 fn reconcile(parts: &Parts, accept_missing: bool, output: Output) -> Result<(), Failure> {

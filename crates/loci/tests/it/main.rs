@@ -15,3 +15,5 @@ mod reference;
 mod scratch;
 mod servers;
 mod settings;
+#[cfg(unix)]
+mod terminal;

@@ -302,7 +302,7 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const QUIET: Output = Output { json: true };
+    const QUIET: Output = Output { json: true, is_raw: false };
 
     fn arguments(file: &Path) -> HookSettings {
         HookSettings { host: "claude-code".to_owned(), file: Some(file.to_owned()) }

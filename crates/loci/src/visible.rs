@@ -1,0 +1,200 @@
+//! Texts as a person sees them: characters that a terminal obeys, or does not show, are written out.
+
+use std::fmt::{self, Display, Formatter, Write};
+
+/// A value whose text is shown with every hidden character as `\u{1b}`. Line feeds (with a carriage return before them
+/// or not) and tabs are layout, and stay.
+pub struct Visible<T>(pub T);
+
+/// The same on one line: line feeds and tabs are written out, too.
+pub struct OneLine<T>(pub T);
+
+impl<T: Display> Display for Visible<T> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let mut writer =
+            Escaping { formatter, is_layout: |character| matches!(character, '\n' | '\t'), before: '\n', held: false };
+        write!(writer, "{}", self.0)?;
+        writer.finish()
+    }
+}
+
+impl<T: Display> Display for OneLine<T> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let mut writer = Escaping { formatter, is_layout: |_| false, before: '\n', held: false };
+        write!(writer, "{}", self.0)?;
+        writer.finish()
+    }
+}
+
+/// Tells if a terminal obeys the character (controls), orders other characters by it (bidi controls), or shows nothing
+/// for it (zero-width characters, tags).
+pub fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e00ff}')
+}
+
+/// JSON text in which hidden characters are escaped as JSON does it. They can be within strings alone.
+pub fn json(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_hidden(character) && character != '\n' {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing into a string does not fail.
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
+}
+
+/// The text that was shown, of one that a person copied from there: each `\u{1b}` as its character.
+pub fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\\u{") {
+        plain += before;
+        let character = after.split_once('}').and_then(|(digits, after)| {
+            let character = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
+            Some((character, after))
+        });
+        match character {
+            Some((character, after)) => {
+                plain.push(character);
+                rest = after;
+            }
+            None => {
+                plain += "\\u{";
+                rest = after;
+            }
+        }
+    }
+    plain + rest
+}
+
+/// Joiners and selectors, which change the look of the character before them: emoji and many scripts need them.
+fn is_joiner(character: char) -> bool {
+    matches!(character, '\u{200c}' | '\u{200d}')
+}
+
+fn is_selector(character: char) -> bool {
+    matches!(character, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+struct Escaping<'a, 'b> {
+    formatter: &'a mut Formatter<'b>,
+    is_layout: fn(char) -> bool,
+    /// The character before.
+    before: char,
+    /// A carriage return waits for the character after it.
+    held: bool,
+}
+
+impl Escaping<'_, '_> {
+    fn finish(mut self) -> fmt::Result {
+        self.release(None)
+    }
+
+    fn release(&mut self, after: Option<char>) -> fmt::Result {
+        if !std::mem::take(&mut self.held) {
+            return Ok(());
+        }
+        let is_line_end = after == Some('\n') && (self.is_layout)('\n');
+        self.formatter.write_str(if is_line_end { "\r" } else { "\\u{d}" })
+    }
+
+    /// Tells if the character shows itself, or changes one that does.
+    fn is_shown(&self, character: char) -> bool {
+        let follows = |is_kind: fn(char) -> bool| !self.before.is_ascii() && !is_kind(self.before);
+        if is_joiner(character) {
+            follows(is_joiner)
+        } else if is_selector(character) {
+            follows(is_selector)
+        } else {
+            !is_hidden(character) || (self.is_layout)(character)
+        }
+    }
+}
+
+impl Write for Escaping<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for character in text.chars() {
+            self.release(Some(character))?;
+            if character == '\r' {
+                self.held = true;
+            } else if self.is_shown(character) {
+                self.formatter.write_char(character)?;
+            } else {
+                write!(self.formatter, "{}", character.escape_unicode())?;
+            }
+            self.before = character;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_hidden_is_written_out() {
+        let rows = [
+            ("plain\n\ttext\r\n日本 é", "plain\n\ttext\r\n日本 é", "plain\\u{a}\\u{9}text\\u{d}\\u{a}日本 é"),
+            ("\u{1b}[2J\u{7}\u{8}", "\\u{1b}[2J\\u{7}\\u{8}", "\\u{1b}[2J\\u{7}\\u{8}"),
+            ("over\rwritten\r", "over\\u{d}written\\u{d}", "over\\u{d}written\\u{d}"),
+            ("\u{9b}31m\u{7f}", "\\u{9b}31m\\u{7f}", "\\u{9b}31m\\u{7f}"),
+            (
+                "\u{202e}txt\u{2066}\u{61c}\u{200f}",
+                "\\u{202e}txt\\u{2066}\\u{61c}\\u{200f}",
+                "\\u{202e}txt\\u{2066}\\u{61c}\\u{200f}",
+            ),
+            ("a\u{200b}b\u{feff}\u{e0041}", "a\\u{200b}b\\u{feff}\\u{e0041}", "a\\u{200b}b\\u{feff}\\u{e0041}"),
+            // Between visible characters that need them, joiners stay; in ASCII and in runs they carry something else.
+            (
+                "❤\u{fe0f}\u{200d}🔥 نمی\u{200c}خواهم",
+                "❤\u{fe0f}\u{200d}🔥 نمی\u{200c}خواهم",
+                "❤\u{fe0f}\u{200d}🔥 نمی\u{200c}خواهم",
+            ),
+            ("a\u{200d}b\u{fe0f}", "a\\u{200d}b\\u{fe0f}", "a\\u{200d}b\\u{fe0f}"),
+            ("😀\u{e0101}\u{e0102}", "😀\u{e0101}\\u{e0102}", "😀\u{e0101}\\u{e0102}"),
+        ];
+        for (text, visible, line) in rows {
+            assert_eq!(Visible(text).to_string(), visible, "{text:?}");
+            assert_eq!(OneLine(text).to_string(), line, "{text:?}");
+            // In whatever pieces it comes.
+            struct Pieces<'a>(&'a str);
+            impl Display for Pieces<'_> {
+                fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+                    self.0.chars().try_for_each(|character| write!(formatter, "{character}"))
+                }
+            }
+            assert_eq!(Visible(Pieces(text)).to_string(), visible, "{text:?}");
+            assert_eq!(unescaped(&OneLine(text).to_string()), text);
+        }
+        assert_eq!(unescaped(r"\u{zz} \u{110000} \u{41} \u{"), r"\u{zz} \u{110000} A \u{");
+    }
+
+    #[test]
+    fn json_says_the_same_without_hidden_characters() {
+        let value = serde_json::json!({"a\u{202e}": "\u{1b}\u{9b}31m \u{e0041} \u{7f}\n é😀"});
+        let text = json(&format!("{value:#}"));
+        assert!(!text.contains(|character: char| is_hidden(character) && character != '\n'), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_hidden_is_left_of_any_text(text in "\\PC*|.*|[\\x00-\\x1f\u{80}-\u{a0}\u{2000}-\u{2070}\u{e0000}-\u{e01ff}a\\r\\n]*") {
+            let shown = Visible(&text).to_string().replace("\r\n", "\n");
+            proptest::prop_assert!(!shown.contains(|character: char| is_hidden(character) && !"\n\t".contains(character)));
+            let line = OneLine(&text).to_string();
+            proptest::prop_assert!(!line.contains(is_hidden));
+        }
+    }
+}
