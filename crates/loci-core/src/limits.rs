@@ -78,6 +78,10 @@ pub const SUBSCRIPTION_RESOURCES_MAX: usize = 64;
 pub const MESSAGES_MAX: usize = 100;
 /// Memories of one import into one transaction.
 pub const IMPORT_MEMORIES_MAX: usize = 10_000;
+/// Attributes of one memory that comes from an archive.
+pub const ATTRIBUTES_MAX: usize = 128;
+/// Links of one memory that comes from an archive: more than a note or the enrichment makes.
+pub const LINKS_MAX: usize = 512;
 /// Citations of one memory.
 pub const CITATIONS_MAX: usize = 50;
 /// Bytes of UTF-8 in the excerpt of a citation.

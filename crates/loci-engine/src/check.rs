@@ -9,6 +9,9 @@ use loci_core::{Caller, Citation, Error, ErrorCode, MemoryId, Result, Scope};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
+mod record;
+pub(crate) use record::record;
+
 /// Content: not blank, no NUL, at most 1 MiB.
 ///
 /// # Errors
@@ -152,6 +155,15 @@ pub(crate) fn deleting_subject(caller: &Caller) -> Result<&str> {
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
 pub fn text(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
+    bounded(argument, text, bytes_max)?;
+    if text.trim().is_empty() {
+        return Err(Error::invalid(argument, "must not be empty or blank"));
+    }
+    Ok(())
+}
+
+/// A text that may be blank: no NUL, at most that many bytes.
+fn bounded(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
     if text.len() > bytes_max {
         // What is short by its nature has no parts.
         let advice = if bytes_max < CITED_CONTENT_BYTES_MAX { "shorten it" } else { "split it" };
@@ -160,9 +172,6 @@ pub fn text(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
     }
     if text.contains('\0') {
         return Err(Error::invalid(argument, "must not hold the NUL character (U+0000)"));
-    }
-    if text.trim().is_empty() {
-        return Err(Error::invalid(argument, "must not be empty or blank"));
     }
     Ok(())
 }

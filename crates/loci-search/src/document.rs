@@ -217,7 +217,8 @@ fn lead(content: &str) -> Option<Range<usize>> {
     if let Some(label) = label(content) {
         return Some(0..label.name.len());
     }
-    let line = content.lines().next()?;
+    // A line that goes on behind this is no title, and reading all of it for every passage costs the square of its length.
+    let line = content[..content.floor_char_boundary(TITLE_BYTES_MAX + char::MAX.len_utf8())].lines().next()?;
     let is_title = line.starts_with('#') || !line.trim_end().ends_with(['.', '!', '?', ',', ';', '。', '！', '？']);
     (is_title && line.len() <= TITLE_BYTES_MAX && line.len() < content.len()).then_some(0..line.len())
 }

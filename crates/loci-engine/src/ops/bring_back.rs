@@ -10,7 +10,7 @@ use loci_core::{
 
 use crate::notes::in_parallel;
 use crate::ops::remember::named_collection;
-use crate::{Engine, SearchMode, catch_panic};
+use crate::{Engine, SearchMode, catch_panic, check};
 
 /// What came of bringing records back, call by call: durable when a call returns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -59,8 +59,8 @@ fn everything(space: &Space) -> Filter {
 
 impl Engine {
     /// Stores records of any space as they are, in their order, in as few transactions as may be: ids, moments, owners
-    /// and revisions included, whatever the limits of callers. What is there already stays as it is; what cannot be
-    /// stored is noted in `brought`, and the rest goes on. What is softly deleted is not there, and is removed for good
+    /// and revisions included. What is there already stays as it is; what is beyond the limits of a call, or cannot be
+    /// stored, is noted in `brought`, and the rest goes on. What is softly deleted is not there, and is removed for good
     /// for what has its id. A tunnel to a memory that is not there leads to its place; the collection `global` is none.
     ///
     /// What is known of a file of notes that is missing makes room for what is known of one that is there.
@@ -91,7 +91,9 @@ impl Engine {
         let mut known = self.known_memories(records.iter())?;
         let mut absent: Vec<(usize, Cow<'_, Archived>)> = Vec::with_capacity(records.len());
         for (number, archived) in records.iter().enumerate() {
-            if self.is_there(archived, &mut known)? {
+            if let Err(error) = check::record(archived) {
+                brought.refused.push((number, error));
+            } else if self.is_there(archived, &mut known)? {
                 brought.present += 1;
                 brought.others.extend(known.other_note(archived));
             } else {

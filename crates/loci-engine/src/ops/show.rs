@@ -11,19 +11,32 @@ const CANDIDATES_MAX: usize = 5;
 
 impl Engine {
     /// The id that an argument means: the whole of it, or the first or last 8 or more characters of one that the caller
-    /// may read, as texts for people and models show it. A part of none is taken for the whole of one.
+    /// may read, as texts for people and models show it. A part of none is taken for the whole of one. An id beyond the
+    /// limits, as former imports stored some, means the memory that has it.
     ///
     /// # Errors
     /// `invalid_argument`, naming `argument`, for what can be no id, and for a part of several, which it names;
     /// `unavailable` if the store cannot be read.
     pub fn memory_id(&self, caller: &Caller, argument: &str, text: &str) -> Result<MemoryId> {
-        let id = MemoryId::parse(argument, text)?;
+        let filter = || Filter {
+            tiers: Vec::new(),
+            apart_origin: None,
+            forgotten: Forgotten::Show,
+            ..self.filter(caller, CollectionFilter::Any)
+        };
+        let id = match MemoryId::parse(argument, text) {
+            Err(error) if caller.principal.scopes.allow(Scope::Read) => {
+                let id = MemoryId::new(text);
+                let places = self.store.places_of(&filter(), std::slice::from_ref(&id))?;
+                return if places.is_empty() { Err(error) } else { Ok(id) };
+            }
+            parsed => parsed?,
+        };
         // Who may not read learns nothing of the ids that there are.
         if text.chars().count() < ID_PART_CHARACTERS_MIN || !caller.principal.scopes.allow(Scope::Read) {
             return Ok(id);
         }
-        let filter = self.filter(caller, CollectionFilter::Any);
-        let filter = Filter { tiers: Vec::new(), apart_origin: None, forgotten: Forgotten::Show, ..filter };
+        let filter = filter();
         if !self.store.places_of(&filter, std::slice::from_ref(&id))?.is_empty() {
             return Ok(id);
         }

@@ -1,11 +1,12 @@
 //! Bringing back what was in an archive.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
 
 use loci_core::{
-    Access, Archived, Batch, CacheEntry, CacheStore, Change, ContentHash, Decision, EnrichmentStatus, Expect, Fact,
-    FileStamp, JobStore, KeyedAnswer, Name, NoteFile, NoteStore, Period, Record, SourceFile, Store, Thread, Tunnel,
-    TunnelEnd,
+    Access, Archived, Batch, CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash, Decision,
+    EnrichmentStatus, Expect, Fact, FileStamp, JobStore, KeyedAnswer, Link, Name, NoteFile, NoteStore, Period, Record,
+    Relation, SourceFile, Store, Thread, Tunnel, TunnelEnd,
 };
 use loci_engine::BroughtBack;
 
@@ -91,7 +92,7 @@ fn cached(owner: &str, id: &str, query: &str) -> CacheEntry {
     }
 }
 
-/// Something of every kind in two spaces, in the order of an archive, beyond what callers may store.
+/// Something of every kind in two spaces, in the order of an archive, with moments that no call gives.
 fn everything_there_is() -> Vec<Archived> {
     let elsewhere = Space::parse("space", "other").unwrap();
     let message = Memory {
@@ -107,13 +108,13 @@ fn everything_there_is() -> Vec<Archived> {
         ..owned("ann", filed("pending", "bees"))
     };
     let odd = Memory {
-        place: Place { collection: Some("\n".to_owned()), section: String::new() },
+        place: Place { collection: Some("\u{202e} ..".to_owned()), section: "/".to_owned() },
         weight: 0.1 + 0.2,
         forgotten_at: Some(NOW),
         supersedes: Some(MemoryId::new("gone")),
         created_at: Timestamp::from_microseconds(i64::MIN),
         updated_at: Timestamp::from_microseconds(i64::MAX),
-        ..filed("odd \u{1}", "")
+        ..filed("odd \u{feff}", "\u{1}")
     };
     let decision = Decision {
         space: Space::default(),
@@ -319,6 +320,133 @@ fn what_cannot_be_stored_is_refused_and_the_rest_goes_on() {
     let filed: Vec<String> =
         numbers(0..11).chain(["deleted".to_owned()]).chain(numbers(11..19)).chain(["first".to_owned()]).collect();
     assert_eq!(ids.take(21).collect::<Vec<_>>(), filed, "as they were filed");
+}
+
+/// Each record with one field that no call may write, and what is said of it.
+fn beyond_the_limits() -> Vec<(Archived, &'static str)> {
+    let long = |length: usize| "a".repeat(length);
+    let memory = |change: fn(&mut Memory)| {
+        let mut memory = filed("m", "text");
+        change(&mut memory);
+        record(memory)
+    };
+    let citation = |excerpt: usize| Citation {
+        kind: CitationKind::File,
+        reference: "a.rs".to_owned(),
+        locator: None,
+        pin: None,
+        excerpt: Some("a".repeat(excerpt)),
+    };
+    let said = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+    let mut all = vec![
+        (memory(|it| it.id = MemoryId::new("")), "id"),
+        (memory(|it| it.id = MemoryId::new("a\u{1b}")), "id"),
+        (memory(|it| it.id = MemoryId::new("a".repeat(limits::ID_BYTES_MAX + 1))), "id"),
+        (memory(|it| it.content = "a\0b".to_owned()), "content"),
+        (memory(|it| it.content = " ".to_owned()), "content"),
+        (memory(|it| it.content = "a".repeat(limits::CONTENT_BYTES_MAX + 1)), "content"),
+        (memory(|it| it.title = Some("a\u{7}".to_owned())), "title"),
+        (memory(|it| it.title = Some("a".repeat(limits::NAME_CHARACTERS_MAX + 1))), "title"),
+        (memory(|it| it.place.collection = Some("\n".to_owned())), "collection"),
+        (memory(|it| it.place.section = String::new()), "section"),
+        (memory(|it| it.kind = "\u{9b}31m".to_owned()), "kind"),
+        (memory(|it| it.summary = Some("a".repeat(limits::REFERENCE_BYTES_MAX + 1))), "summary"),
+        (memory(|it| it.tags = vec!["a".to_owned(); limits::TAGS_MAX + 1]), "tags"),
+        (memory(|it| it.tags = vec!["a".to_owned(), String::new()]), "tags.1"),
+        (memory(|it| it.thread = Some(Thread { name: String::new(), position: 1 })), "thread"),
+        (memory(|it| it.source = Some(MemoryId::new("\0"))), "source"),
+        (memory(|it| it.supersedes = Some(MemoryId::new(" "))), "supersedes"),
+        (memory(|it| it.origin = "\r".to_owned()), "origin"),
+        (memory(|it| it.owner = Some(String::new())), "owner"),
+        (memory(|it| it.actor = Some("a".repeat(9_999))), "actor"),
+        (
+            record(Memory { citations: vec![citation(limits::EXCERPT_BYTES_MAX + 1)], ..filed("m", "x") }),
+            "citations.0.excerpt",
+        ),
+        (record(Memory { citations: vec![citation(1); limits::CITATIONS_MAX + 1], ..filed("m", "x") }), "citations"),
+        (
+            record(Memory { citations: vec![citation(1)], ..filed("m", &long(limits::CITED_CONTENT_BYTES_MAX + 1)) }),
+            "content",
+        ),
+        (record(Memory { attributes: said("\t", "x"), ..filed("m", "x") }), "attributes"),
+        (record(Memory { attributes: said("room", "\0"), ..filed("m", "x") }), "attributes.room"),
+        (
+            record(Memory {
+                links: vec![Link { target: MemoryId::new(""), relation: Relation::RelatedTo, similarity: 0.5 }],
+                ..filed("m", "x")
+            }),
+            "links",
+        ),
+        (in_main(Record::NoteFolder(String::new())), "identity"),
+        (in_main(Record::Setting { owner: None, name: "\n".to_owned(), value: String::new() }), "name"),
+        (in_main(Record::Setting { owner: None, name: "n".to_owned(), value: "\0".to_owned() }), "value"),
+    ];
+    for archived in everything_there_is() {
+        let mut change = |change: &dyn Fn(&mut Record), argument| {
+            let mut changed = archived.clone();
+            change(&mut changed.record);
+            all.push((changed, argument));
+        };
+        macro_rules! beyond {
+            ($kind:ident, $($field:ident $(. $part:ident)* = $value:expr => $argument:literal),+ $(,)?) => {
+                if let Record::$kind(_) = &archived.record {
+                    $(change(
+                        &|record| if let Record::$kind(it) = record { it.$field $(. $part)* = $value },
+                        $argument,
+                    );)+
+                }
+            };
+        }
+        beyond!(NoteFile, path = String::new() => "path", memory = Some(MemoryId::new("")) => "memory");
+        beyond!(NoteFile, links = vec!["\0".to_owned()] => "links");
+        beyond!(Fact, id = String::new() => "id", source = Some(long(9_999)) => "source");
+        beyond!(Fact, subject.spelling = long(513) => "subject", object.key = "\u{1}".to_owned() => "object");
+        beyond!(Tunnel, id = "\n".to_owned() => "id", target.section = String::new() => "target");
+        beyond!(Tunnel, source.memory = Some(MemoryId::new("")) => "source", label = long(9_999) => "label");
+        beyond!(SourceFile, path = String::new() => "path", root = "\0".to_owned() => "root");
+        beyond!(SourceFile, collection = Some(long(257)) => "collection", format = String::new() => "format");
+        beyond!(CacheEntry, id = MemoryId::new("") => "id", query = long(limits::QUERY_BYTES_MAX + 1) => "query");
+        beyond!(CacheEntry, response = long(limits::CONTENT_BYTES_MAX + 1) => "response", owner = String::new() => "owner");
+        beyond!(Decision, key = long(257) => "key", value = "\0".to_owned() => "value", owner = String::new() => "owner");
+        beyond!(KeyedAnswer, key = String::new() => "key", answer = "\0".to_owned() => "answer");
+        beyond!(KeyedAnswer, memories = vec![MemoryId::new("")] => "memories", operation = String::new() => "operation");
+    }
+    all
+}
+
+#[test]
+fn what_no_call_may_write_is_refused_and_the_rest_comes_back() {
+    let Bench { engine, store, .. } = bench();
+    let (mut records, named): (Vec<Archived>, Vec<&str>) = beyond_the_limits().into_iter().unzip();
+    let refused: Vec<usize> = (0..records.len()).collect();
+    records.extend(everything_there_is());
+    let mut brought = BroughtBack::default();
+    engine.bring_back(&Caller::local(), &records, &mut brought).unwrap();
+    for ((_, error), (named, archived)) in brought.refused.iter().zip(named.iter().zip(&records)) {
+        let is_limit = matches!(error.code, ErrorCode::InvalidArgument | ErrorCode::TooLarge);
+        assert!(is_limit && error.argument.as_deref() == Some(*named), "{named}: {error:?} of {:?}", archived.record);
+    }
+    assert_eq!(counted(&brought), (14, 0, refused));
+    assert_eq!(archive(&*store), everything_there_is());
+}
+
+/// Imports of former versions took any id.
+#[test]
+fn a_memory_whose_id_is_beyond_the_limits_can_be_named_and_forgotten() {
+    let Bench { engine, store, .. } = bench();
+    let local = Caller::local();
+    let ids = ["", " ", "a\u{1}", "nul \0", &"long ".repeat(200)];
+    let puts = ids.iter().map(|id| put_change(filed(id, "text"))).collect();
+    store.commit(Batch { space: Space::default(), changes: puts }).unwrap();
+    for id in ids {
+        let blind = caller("ann", &[Scope::Write]);
+        assert_eq!(engine.memory_id(&blind, "id", id).unwrap_err().code, ErrorCode::InvalidArgument, "{id:?}");
+        let named = engine.memory_id(&local, "id", id).unwrap();
+        assert_eq!(named.as_str(), id);
+        engine.forget(&local, &named).unwrap();
+        assert_eq!(engine.memory_id(&local, "id", id).unwrap_err().code, ErrorCode::InvalidArgument, "{id:?}");
+    }
+    assert_eq!(engine.size().unwrap().memories, 0);
 }
 
 fn put_change(memory: Memory) -> Change {

@@ -10,16 +10,15 @@ use serde_json::{Value, json};
 
 use super::markdown::GLOBAL;
 use super::shapes::{Counts, Line};
-use super::{Entry, Note, NoteBytes, Part};
+use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Part, REFUSALS_TOLD, Refusals};
 use crate::exit::{Exit, Failure};
 use crate::output::note;
+use crate::visible::OneLine;
 
 /// Records that are stored together, at most.
 const BATCH_RECORDS: usize = 1_000;
 /// Bytes of what was read for them with which they are enough, too.
 const BATCH_BYTES: usize = 16 << 20;
-/// Problems that are told one by one.
-const PROBLEMS_TOLD: u64 = 20;
 
 /// What came back so far, and what waits for it.
 pub struct Bringing<'a> {
@@ -37,7 +36,7 @@ pub struct Bringing<'a> {
     read: Counts,
     /// What the export says to have, once that was read.
     end: Option<Counts>,
-    refused: u64,
+    refused: Refusals,
     /// Parts among these that say nothing, so that they are of no kind.
     unread: u64,
     written: u64,
@@ -87,7 +86,7 @@ impl<'a> Bringing<'a> {
             brought,
             read: Counts::new(),
             end: None,
-            refused: 0,
+            refused: Refusals::default(),
             unread: 0,
             written: 0,
             same: 0,
@@ -201,6 +200,11 @@ impl<'a> Bringing<'a> {
                 format!("is of the space {}; the folder of notes is that of {}", note.space, Space::default());
             return if note.file.is_some() { Err(Error::invalid("file", problem)) } else { Ok(Admission::Yes) };
         }
+        if let Some(NoteBytes::Inline(copy)) = &note.file
+            && copy.bytes.len() as u64 > NOTE_FILE_BYTES_MAX
+        {
+            return Err(Error::invalid("file", format!("has more than {NOTE_FILE_BYTES_MAX} bytes, as no note has")));
+        }
         if let Some(NoteBytes::Beside) = note.file {
             return Err(Error::invalid("file", "has neither `text` nor `base64`; is it a part of another export?"));
         }
@@ -289,13 +293,7 @@ impl<'a> Bringing<'a> {
     }
 
     fn refuse(&mut self, place: &str, problem: &str) {
-        self.refused += 1;
-        if self.refused <= PROBLEMS_TOLD {
-            note(format_args!("{place} {problem}"));
-        }
-        if self.refused == PROBLEMS_TOLD {
-            note("further ones are counted alone");
-        }
+        self.refused.add(place, problem);
     }
 
     fn stopped(&self, error: Error) -> Failure {
@@ -313,7 +311,7 @@ impl<'a> Bringing<'a> {
         json!({
             "stored": self.brought.stored,
             "present": self.brought.present,
-            "refused": self.refused,
+            "refused": self.refused.count,
             "notes": {
                 "written": self.written,
                 "same": self.same,
@@ -328,7 +326,10 @@ impl<'a> Bringing<'a> {
     /// The same for people.
     pub fn text(&self) -> String {
         let BroughtBack { stored, present, .. } = &self.brought;
-        format!("stored {stored}, already there {present}, refused {}, files of notes {}", self.refused, self.written)
+        format!(
+            "stored {stored}, already there {present}, refused {}, files of notes {}",
+            self.refused.count, self.written
+        )
     }
 
     /// Whether everything is there now.
@@ -336,25 +337,29 @@ impl<'a> Bringing<'a> {
     /// # Errors
     /// What is not, and why.
     pub fn verdict(&self) -> Result<(), Failure> {
-        for path in self.others.iter().take(PROBLEMS_TOLD as usize) {
+        for path in self.others.iter().take(REFUSALS_TOLD as usize) {
+            let path = OneLine(path);
             note(format_args!(
                 "note: another file is in the place of the note {path}, or it is another memory, and stays"
             ));
         }
-        for (path, now) in self.moved.iter().take(PROBLEMS_TOLD as usize) {
+        for (path, now) in self.moved.iter().take(REFUSALS_TOLD as usize) {
+            let (path, now) = (OneLine(path), OneLine(now));
             note(format_args!("note: the note {path} is {now} now, and stays as it is there"));
         }
-        for path in self.missing.iter().take(PROBLEMS_TOLD as usize) {
+        for path in self.missing.iter().take(REFUSALS_TOLD as usize) {
+            let path = OneLine(path);
             note(format_args!("note: the file of the note {path} is not there; its text is a memory without a file"));
         }
-        for path in self.changed.iter().take(PROBLEMS_TOLD as usize) {
+        for path in self.changed.iter().take(REFUSALS_TOLD as usize) {
+            let path = OneLine(path);
             note(format_args!(
                 "note: the note {path} was changed or removed here before its file came, and stays so, without a file"
             ));
         }
         let mut problems = Vec::new();
-        if self.refused > 0 {
-            problems.push(format!("{} records were refused", self.refused));
+        if self.refused.count > 0 {
+            problems.push(format!("{} records were refused", self.refused.count));
         }
         match &self.end {
             None => problems.push("the export is cut off: it has no end".to_owned()),

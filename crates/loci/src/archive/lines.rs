@@ -14,8 +14,12 @@ use super::{Entry, Note, Part};
 const VERSION: u64 = 1;
 /// What an export calls itself.
 const NAME: &str = "export";
-/// Bytes of a line: more than the largest file of notes has in the worst of encodings.
-const LINE_BYTES_MAX: u64 = 128 << 20;
+/// Bytes of a line: more than the largest memory has in the worst of encodings.
+pub(super) const LINE_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of a line that begins in one of [`LARGE_KINDS`]: more than the largest file of notes has.
+const LARGE_LINE_BYTES_MAX: u64 = 128 << 20;
+/// How a line begins that may be large: a file of notes, and an answer under a key.
+const LARGE_KINDS: [&[u8]; 2] = [b"{\"note_file\":", b"{\"keyed_answer\":"];
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -175,12 +179,18 @@ impl<R: BufRead> Lines<R> {
     pub fn line(&mut self) -> io::Result<Option<Result<Vec<u8>, String>>> {
         self.number += 1;
         let mut line = Vec::new();
+        let is_cut = |line: &[u8], bytes_max| line.len() as u64 == bytes_max && !line.ends_with(b"\n");
         if (&mut self.input).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
-        if line.len() as u64 == LINE_BYTES_MAX && !line.ends_with(b"\n") {
+        let mut bytes_max = LINE_BYTES_MAX;
+        if is_cut(&line, bytes_max) && LARGE_KINDS.iter().any(|kind| line.starts_with(kind)) {
+            bytes_max = LARGE_LINE_BYTES_MAX;
+            (&mut self.input).take(bytes_max - LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+        }
+        if is_cut(&line, bytes_max) {
             self.input.skip_until(b'\n')?;
-            return Ok(Some(Err(format!("has more than {LINE_BYTES_MAX} bytes, as no record has"))));
+            return Ok(Some(Err(format!("has more than {bytes_max} bytes, as no record has"))));
         }
         Ok(Some(Ok(line)))
     }

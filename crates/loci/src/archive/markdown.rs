@@ -9,7 +9,7 @@ use loci_core::{Archived, Memory, Record, Timestamp};
 use loci_vault::{Placed, VaultFolder, slug};
 use serde_json::{Map, Value};
 
-use super::lines::{JsonLines, Lines, json, problem};
+use super::lines::{JsonLines, LINE_BYTES_MAX, Lines, json, problem};
 use super::shapes::MemoryShape;
 use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Part};
 use crate::wiring::SystemClock;
@@ -29,7 +29,7 @@ const CONTENT: &str = "content";
 /// Characters of an id in the name of a file.
 const SHORT_ID: usize = 8;
 /// Bytes of a file of a memory: more than the largest has.
-const FILE_BYTES_MAX: u64 = 128 << 20;
+const FILE_BYTES_MAX: u64 = LINE_BYTES_MAX;
 /// Bytes of a file that hold the number of its memory.
 const HEAD_BYTES: u64 = 64;
 /// Folders in folders: of spaces, collections and sections.

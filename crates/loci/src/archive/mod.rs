@@ -17,6 +17,9 @@ pub use shapes::Counts;
 use loci_core::{Archived, NoteFile, Space};
 use loci_vault::FileCopy;
 
+use crate::output::note;
+use crate::visible::OneLine;
+
 /// Bytes of a file of notes; a larger one is left out of exports. No note is as large.
 pub const NOTE_FILE_BYTES_MAX: u64 = 16 << 20;
 
@@ -62,4 +65,27 @@ pub enum NoteBytes {
     Inline(FileCopy),
     /// In a file beside the export, under the path of the note.
     Beside,
+}
+
+/// Refusals that are told one by one.
+const REFUSALS_TOLD: u64 = 20;
+
+/// Parts of a file that are not stored.
+#[derive(Debug, Default)]
+pub struct Refusals {
+    /// How many.
+    pub count: u64,
+}
+
+impl Refusals {
+    /// Counts one, and tells it if few were told before.
+    pub fn add(&mut self, place: &str, problem: &str) {
+        self.count += 1;
+        if self.count <= REFUSALS_TOLD {
+            note(format_args!("{} {problem}", OneLine(place)));
+        }
+        if self.count == REFUSALS_TOLD {
+            note("further ones are counted alone");
+        }
+    }
 }

@@ -592,7 +592,7 @@ fn a_line_without_end_is_read_over_and_takes_no_memory() {
     }
     let mut lines = Lines::open(long(300 << 20)).unwrap().unwrap_or_else(|problem| panic!("{problem}"));
     let Part { place, bytes, entry } = lines.read().unwrap().unwrap();
-    let problem = "has more than 134217728 bytes, as no record has";
+    let problem = "has more than 16777216 bytes, as no record has";
     assert_eq!((&*place, bytes, entry), ("line 2", 0, Err(problem.to_owned())));
     let Part { place, entry, .. } = lines.read().unwrap().unwrap();
     assert_eq!((&*place, entry), ("line 3", Ok(Entry::End(Counts::new()))));

@@ -10,7 +10,7 @@ use loci_engine::{Engine, Import, Imported, Reconciled, Remember, SearchMode};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::archive::{Bringing, HEAD_BYTES, Lines, MarkdownFiles, Part, begins_archive};
+use crate::archive::{Bringing, HEAD_BYTES, Lines, MarkdownFiles, Part, Refusals, begins_archive};
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
@@ -23,6 +23,11 @@ use crate::wiring::Parts;
 const BATCH_MEMORIES: usize = 1_000;
 /// Bytes of what was read with which a transaction is full, too.
 const BATCH_BYTES: usize = 16 << 20;
+
+/// Bytes of a list, which is read as a whole.
+const LIST_BYTES_MAX: u64 = 128 << 20;
+/// Characters of what is said of a line that is no memory, which may quote it.
+const PROBLEM_CHARACTERS_MAX: usize = 200;
 
 /// A memory in the file. What a list shows beside it is read over.
 #[derive(Deserialize)]
@@ -109,15 +114,21 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
         return bring_back(settings, arguments, output, || lines.read().map_err(unreadable));
     }
     let parts = Parts::open(settings)?;
-    let mut importer = Importer { engine: &parts.engine, waiting: Batch::default(), imported: Imported::default() };
+    let mut importer = Importer::new(&parts.engine);
     importer.read(file, input)?;
     importer.store()?;
-    let Imported { stored, present } = importer.imported;
+    let Importer { imported: Imported { stored, present }, refused: Refusals { count: refused }, .. } = importer;
     show_progress(&format!("stored {stored}"), true);
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
-    let value = json!({"stored": stored, "present": present, "pending_embeddings": pending});
-    let text = format!("stored {stored}, already there {present}, waiting for the model {pending}\n");
-    Ok(output.either(&value, text)?)
+    let value = json!({"stored": stored, "present": present, "refused": refused, "pending_embeddings": pending});
+    let text =
+        format!("stored {stored}, already there {present}, refused {refused}, waiting for the model {pending}\n");
+    output.either(&value, text)?;
+    if refused > 0 {
+        let message = format!("{refused} memories were refused; everything else is stored");
+        return Err(Failure::new(Exit::Failure, message));
+    }
+    Ok(())
 }
 
 /// Brings an export back, entry by entry.
@@ -205,16 +216,29 @@ struct Importer<'a> {
     engine: &'a Engine,
     waiting: Batch,
     imported: Imported,
+    refused: Refusals,
 }
 
-impl Importer<'_> {
+impl<'a> Importer<'a> {
+    fn new(engine: &'a Engine) -> Self {
+        Importer { engine, waiting: Batch::default(), imported: Imported::default(), refused: Refusals::default() }
+    }
+
     fn read(&mut self, file: &Path, mut input: impl BufRead) -> Result<(), Failure> {
         let usage = |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
         let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
         let (first, lines_before) = first_character(&mut input).map_err(unreadable)?;
         if first == Some(b'[') {
-            let lines: Vec<serde_json::Value> = serde_json::from_reader(input)
-                .map_err(|error| usage(format!("is no list in JSON: {error}; nothing is stored")))?;
+            let mut input = input.take(LIST_BYTES_MAX + 1);
+            let lines = serde_json::from_reader(&mut input);
+            if input.limit() == 0 {
+                let problem = format!(
+                    "is a list of more than {LIST_BYTES_MAX} bytes; nothing is stored: write each memory on a line of its own, without a list"
+                );
+                return Err(usage(problem));
+            }
+            let lines: Vec<serde_json::Value> =
+                lines.map_err(|error| usage(format!("is no list in JSON: {error}; nothing is stored")))?;
             for (number, line) in (1..).zip(lines) {
                 let bytes = line.to_string().len();
                 self.add(format!("element {number}"), bytes, serde_json::from_value(line).map_err(no_memory))?;
@@ -227,7 +251,11 @@ impl Importer<'_> {
                 Ok(None) => return Ok(()),
                 Ok(Some(Ok(line))) if line.trim_ascii().is_empty() => continue,
                 Ok(Some(line)) => line,
-                Err(error) => Err(format!("cannot be read: {error}")),
+                Err(error) => {
+                    self.store()?;
+                    let place = format!("line {}", lines.number());
+                    return Err(usage(format!("cannot be read at {place}: {error}; {}", self.done())));
+                }
             };
             let bytes = line.as_ref().map_or(0, Vec::len);
             let text = line.and_then(|line| String::from_utf8(line).map_err(|_| "is no UTF-8 text".to_owned()));
@@ -239,11 +267,7 @@ impl Importer<'_> {
     fn add(&mut self, place: String, bytes: usize, line: Result<Line, String>) -> Result<(), Failure> {
         match line.and_then(|line| line.import().map_err(|error| error.message)) {
             Ok(import) => self.waiting.push(place, bytes, import),
-            Err(problem) => {
-                self.store()?;
-                let message = format!("{place}: {problem}; {}", self.done());
-                return Err(Failure::new(Exit::Usage, message));
-            }
+            Err(problem) => self.refused.add(&format!("{place}:"), &problem),
         }
         if self.waiting.is_full() { self.store() } else { Ok(()) }
     }
@@ -273,7 +297,7 @@ impl Importer<'_> {
 }
 
 fn no_memory(error: serde_json::Error) -> String {
-    format!("is no memory: {error}")
+    format!("is no memory: {error}").chars().take(PROBLEM_CHARACTERS_MAX).collect()
 }
 
 /// The first byte that is no white space, which stays to be read, and how many lines were read over.
@@ -351,7 +375,7 @@ mod tests {
         let engine = Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Words);
         let local = Caller::local();
         let add = |ids: &[&str]| {
-            let mut importer = Importer { engine: &engine, waiting: Batch::default(), imported: Imported::default() };
+            let mut importer = Importer::new(&engine);
             for (number, id) in (1..).zip(ids) {
                 importer.add(format!("line {number}"), 1, Ok(line(json!({"content": "x", "id": id})))).unwrap();
             }

@@ -524,3 +524,78 @@ fn nothing_is_written_over() {
     let left = files(new.parent().unwrap());
     assert!(!left.iter().any(|name| name.contains(".loci-export-")), "{left:?}");
 }
+
+/// A memory of an export with this in place of one of its fields.
+fn memory_line(id: &str, field: &str, value: Value) -> Value {
+    let mut memory = json!({
+        "space": "main", "id": id, "section": "fact", "kind": "fact", "weight": 1.0, "tier": "long_term",
+        "delivery": "on_demand", "origin": "mememory", "visibility": "common", "created_at": 0, "updated_at": 0,
+        "revision": 1, "content": "text",
+    });
+    memory[field] = value;
+    json!({"memory": memory})
+}
+
+#[test]
+fn an_export_passes_the_limits_of_calls_line_by_line() {
+    let rows = [
+        ("id", json!("")),
+        ("id", json!("a".repeat(513))),
+        ("id", json!("a\u{1b}[31m")),
+        ("content", json!("a\0")),
+        ("content", json!("a".repeat(2 << 20))),
+        ("tags", json!(vec!["t"; 100_000])),
+        ("title", json!("\u{7}")),
+        ("attributes", json!({"room": "\0"})),
+        ("citations", json!([{"kind": "file", "reference": ""}])),
+        ("section", json!("")),
+    ];
+    let mut lines: Vec<Value> = rows.iter().map(|(field, value)| memory_line("m", field, value.clone())).collect();
+    lines.push(memory_line("kept", "content", json!("kept")));
+    lines.push(json!({"fact": {
+        "space": "main", "id": "", "subject": {"key": "a", "spelling": "a"}, "created_at": 0,
+        "predicate": {"key": "b", "spelling": "b"}, "object": {"key": "c", "spelling": "c"},
+    }}));
+    let there = Place::new();
+    let file = there.write("all.jsonl", with_lines(&lines));
+    let ended = there.run(&["--json", "import", file.to_str().unwrap()]);
+    for (number, (field, _)) in (2..).zip(&rows) {
+        let named = format!("line {number} is not stored: `{field}");
+        assert!(ended.stderr.contains(&named), "{named}: {ended:?}");
+    }
+    ended.failed(1, "11 records were refused").failed(1, "line 13 is not stored: `id`");
+    assert_eq!(there.json(&["list"]).as_array().unwrap().len(), 1);
+
+    // The same as a folder.
+    let here = Place::new();
+    here.add(&["The kiln fires"]);
+    let folder = here.path("all");
+    here.run(&["export", "--format", "markdown", folder.to_str().unwrap()]).succeeded();
+    let file = folder.join(files(&folder).iter().find(|name| name.starts_with("main/")).unwrap());
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(file.with_file_name("copy.md"), text.replace("The kiln", "A\0")).unwrap();
+    let ended = here.run(&["import", folder.to_str().unwrap()]).failed(1, "1 records were refused");
+    assert!(ended.stderr.contains("copy.md is not stored: `content`"), "{ended:?}");
+}
+
+#[test]
+fn a_line_is_read_to_a_bound() {
+    let large = with_lines(&[
+        memory_line("m", "content", json!("a".repeat(20 << 20))),
+        memory_line("n", "kind", json!("rule")),
+    ]);
+    let there = Place::new();
+    let ended = there.run_with_stdin(&["import", "-"], large.as_bytes());
+    ended.failed(1, "line 2 has more than 16777216 bytes").failed(1, "1 records were refused");
+    assert_eq!(there.json(&["stats"])["store"]["memories"], 1);
+    // A file of notes may be as long, within its own bounds.
+    let note = |bytes: usize| {
+        json!({"note_file": {"space": "main", "path": "a.md", "file": {
+            "modified_nanoseconds": 0, "text": "a".repeat(bytes),
+        }}})
+    };
+    let there = Place::new();
+    let lines = with_lines(&[note((16 << 20) - 1), note((16 << 20) + 1)]);
+    there.run_with_stdin(&["import", "-"], lines.as_bytes()).failed(1, "line 3 `file` has more than 16777216 bytes");
+    assert_eq!(fs::metadata(there.data().join("vault/a.md")).unwrap().len(), (16 << 20) - 1);
+}

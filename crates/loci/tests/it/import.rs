@@ -14,7 +14,7 @@ fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
     let file = place.write("memories.jsonl", LINES);
     let file = file.to_str().unwrap();
     let imported = place.json(&["import", file, "--no-wait"]);
-    assert_eq!(imported, json!({"stored": 3, "present": 0, "pending_embeddings": 3}));
+    assert_eq!(imported, json!({"stored": 3, "present": 0, "refused": 0, "pending_embeddings": 3}));
     assert_eq!(place.json(&["stats"])["store"]["pending_embeddings"], 3);
     assert!(place.run(&["stats"]).succeeded().stdout.contains("embedded  0 of 3"));
     let found = place.json(&["--search", "words", "search", "kiln"]);
@@ -31,7 +31,7 @@ fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
 
     // Only what has no id in the file is taken for new; the model reads all that waits.
     let again = place.json(&["import", file]);
-    assert_eq!(again, json!({"stored": 2, "present": 1, "pending_embeddings": 0}));
+    assert_eq!(again, json!({"stored": 2, "present": 1, "refused": 0, "pending_embeddings": 0}));
     assert!(
         place.json(&["search", "how hot must the oven for ceramics be?", "--explain"])[0]["explain"]["cosine"]
             .is_number()
@@ -47,7 +47,7 @@ fn what_a_list_prints_comes_back_in_another_store() {
     let listed = here.json(&["list"]);
     let file = there.write("list.json", listed.to_string());
     let imported = there.json(&["import", file.to_str().unwrap()]);
-    assert_eq!(imported, json!({"stored": 2, "present": 0, "pending_embeddings": 0}));
+    assert_eq!(imported, json!({"stored": 2, "present": 0, "refused": 0, "pending_embeddings": 0}));
     assert_eq!(there.json(&["list"]), listed);
 }
 
@@ -89,16 +89,15 @@ fn a_model_that_cannot_be_used_costs_no_import() {
     let imported = place.run(&["--json", "import", file.to_str().unwrap()]).succeeded();
     assert!(imported.stderr.contains("; whichever process serves next tries again"), "{imported:?}");
     let value: Value = serde_json::from_str(&imported.stdout).unwrap();
-    assert_eq!(value, json!({"stored": 3, "present": 0, "pending_embeddings": 3}));
+    assert_eq!(value, json!({"stored": 3, "present": 0, "refused": 0, "pending_embeddings": 3}));
 }
 
 #[test]
-fn a_wrong_line_is_named_and_those_before_it_stay() {
+fn a_wrong_line_is_named_and_the_rest_is_imported() {
     let rows = [
-        ("{\"content\": \"one\"}\n{\"text\": \"two\"}", "line 2", 1),
-        ("{\"content\": \"one\"}\n\nnothing", "line 3", 1),
-        ("[{\"content\": \"one\"}, {\"content\": 2}]", "element 2: ", 1),
-        ("[{\"content\": \"one\"}", "nothing is stored", 0),
+        ("{\"content\": \"one\"}\n{\"text\": \"two\"}\n{\"content\": \"three\"}", "line 2: ", 2),
+        ("{\"content\": \"one\"}\n\nnothing", "line 3: is no memory", 1),
+        ("[{\"content\": \"one\"}, {\"content\": 2}, {\"content\": \"three\"}]", "element 2: ", 2),
         ("{\"content\": \"one\", \"created_at\": \"yesterday\"}", "`created_at`", 0),
         ("{\"content\": \"one\"}\n{\"content\": \" \"}", "line 2: `content`", 1),
         (
@@ -106,28 +105,63 @@ fn a_wrong_line_is_named_and_those_before_it_stay() {
             "line 4: `weight`",
             2,
         ),
-        ("{\"content\": \"one\", \"visibility\": \"public\"}", "line 1: `visibility`", 0),
+        ("{\"content\": \"one\", \"visibility\": \"public\"}\n{\"content\": \"two\"}", "line 1: `visibility`", 1),
         ("{\"content\": \"one\", \"owner\": \" \"}", "line 1: `owner`", 0),
+        ("{\"content\": \"one\", \"id\": \"\"}\n{\"content\": \"two\"}", "line 1: `id`", 1),
+        ("{\"content\": \"one\", \"id\": \"a\\u001b\"}\n{\"content\": \"two\"}", "line 1: `id`", 1),
+        ("{\"content\": \"one\\u0000\"}\n{\"content\": \"two\"}", "line 1: `content`", 1),
+        ("{\"content\": \"one\", \"supersedes\": \"\\n\"}\n{\"content\": \"two\"}", "line 1: `supersedes`", 1),
+        ("{\"content\": \"one\", \"project\": \"a\\u0007\"}\n{\"content\": \"two\"}", "line 1: `collection`", 1),
+        ("{\"content\": \"one\", \"type\": \"\"}\n{\"content\": \"two\"}", "line 1: `type`", 1),
+        ("{\"content\": \"one\", \"tags\": [\"\"]}\n{\"content\": \"two\"}", "line 1: `tags.0`", 1),
     ];
     for (text, named, stored) in rows {
         let place = Place::new();
         let file = place.write("memories.jsonl", text);
-        place.run(&["import", file.to_str().unwrap()]).failed(2, named);
+        let ended = place.run(&["--json", "import", file.to_str().unwrap()]).failed(1, named);
+        assert!(ended.stderr.contains("1 memories were refused; everything else is stored"), "{ended:?}");
+        let imported: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!((&imported["stored"], &imported["refused"]), (&json!(stored), &json!(1)), "{text}");
         assert_eq!(place.json(&["stats"])["total"], stored, "{text}");
     }
     let place = Place::new();
+    let file = place.write("memories.jsonl", "[{\"content\": \"one\"}");
+    place.run(&["import", file.to_str().unwrap()]).failed(2, "nothing is stored");
+    assert_eq!(place.json(&["stats"])["total"], 0);
     let file = place.write("memories.jsonl", b"{\"content\": \"one\"}\n{\"content\": \"\xff\"}");
-    place
-        .run(&["import", file.to_str().unwrap()])
-        .failed(2, "line 2: is no UTF-8 text; of those before it, 1 are stored");
+    place.run(&["import", file.to_str().unwrap()]).failed(1, "line 2: is no UTF-8 text");
     assert_eq!(place.json(&["stats"])["total"], 1);
     // More blank lines than are read at once.
     let place = Place::new();
     let file = place.write("memories.jsonl", "\n".repeat(20_000) + "nothing");
-    place.run(&["import", file.to_str().unwrap()]).failed(2, "line 20001: is no memory");
+    place.run(&["import", file.to_str().unwrap()]).failed(1, "line 20001: is no memory");
     let place = Place::new();
     place.run(&["import", "/nowhere.jsonl"]).failed(2, "/nowhere.jsonl");
     let empty = place.write("empty.jsonl", "\n");
     let imported: Value = place.json(&["import", empty.to_str().unwrap()]);
     assert_eq!(imported["stored"], 0);
+}
+
+#[test]
+fn a_text_beyond_the_limit_is_refused_whatever_its_length() {
+    let large = "a".repeat(20 << 20);
+    let many_tags = json!({"content": "tagged", "tags": vec!["t"; 100_000]});
+    let lines = [
+        json!({"content": "a".repeat(2 << 20)}).to_string(),
+        json!({"content": &large}).to_string(),
+        // The error quotes the value.
+        json!({"content": "x", "weight": "a".repeat(9 << 20)}).to_string(),
+        many_tags.to_string(),
+        json!({"content": "kept"}).to_string(),
+    ];
+    let place = Place::new();
+    let ended = place.run_with_stdin(&["--json", "import", "-"], lines.join("\n").as_bytes());
+    for named in
+        ["line 1: `content` has 2097152 bytes", "line 2: has more than 16777216 bytes", "line 3: ", "line 4: `tags`"]
+    {
+        assert!(ended.stderr.contains(named), "{named}: {}", &ended.stderr);
+    }
+    assert!(ended.stderr.len() < 2_000, "{}", ended.stderr.len());
+    ended.failed(1, "4 memories were refused");
+    assert_eq!(place.json(&["stats"])["total"], 1);
 }
