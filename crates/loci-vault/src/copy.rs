@@ -85,7 +85,7 @@ impl VaultFolder {
         let (parents, name) = parts(path)?;
         let mut folder = self.enter_or_make().map_err(|error| unwritable(&error))?;
         for parent in parents.split('/').filter(|parent| !parent.is_empty()) {
-            folder = match enter_or_make(&folder, parent) {
+            folder = match enter_or_make(&folder, parent, self.site.temporary.mode) {
                 Ok(folder) => folder,
                 Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(Placed::Other),
                 Err(error) => return Err(not_taken(path, &error)),
@@ -117,9 +117,9 @@ fn not_taken(path: &str, error: &io::Error) -> Error {
     }
 }
 
-fn enter_or_make(folder: &Folder, name: &str) -> io::Result<Folder> {
+fn enter_or_make(folder: &Folder, name: &str, file_mode: u32) -> io::Result<Folder> {
     match folder.enter(name) {
-        Err(error) if error.kind() == ErrorKind::NotFound => match folder.make_folder(name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => match folder.make_folder(name, file_mode) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
             _ => folder.enter(name),
         },

@@ -6,9 +6,9 @@ mod portable;
 mod unix;
 
 #[cfg(not(unix))]
-pub(crate) use portable::{Folder, wait_for_writers};
+pub(crate) use portable::{Folder, make_folder_at, wait_for_writers};
 #[cfg(unix)]
-pub(crate) use unix::{Folder, wait_for_writers};
+pub(crate) use unix::{Folder, make_folder_at, wait_for_writers};
 
 use std::fs::{File, Metadata};
 use std::io;

@@ -1,6 +1,5 @@
 //! The folder of notes as the engine sees it.
 
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +11,7 @@ use loci_core::{
 };
 
 use crate::create::{Names, made_before};
-use crate::disk::{Folder, stamp};
+use crate::disk::{Folder, make_folder_at, stamp};
 use crate::frontmatter;
 use crate::read::{self, not_a_file, reason, unread, unreadable};
 use crate::scan::{is_note_name, scan, which};
@@ -43,11 +42,22 @@ impl VaultFolder {
         VaultFolder { site, names: Names::default(), scanned: Mutex::default() }
     }
 
+    /// The same with new files of these permissions (octal `600` for their owner alone, without it), and new folders
+    /// for those who may read such files. A file that is there keeps its own. On Windows nothing changes.
+    #[must_use]
+    pub fn with_file_mode(mut self, mode: u32) -> Self {
+        // Nothing else holds the new folder yet.
+        if let Some(site) = Arc::get_mut(&mut self.site) {
+            site.temporary.mode = mode;
+        }
+        self
+    }
+
     /// Opens the folder, and makes it if it is not there.
     pub(crate) fn enter_or_make(&self) -> io::Result<Folder> {
         match Folder::open(&self.site.root) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                make(&self.site.root)?;
+                make(&self.site.root, self.site.temporary.mode)?;
                 Folder::open(&self.site.root)
             }
             opened => opened,
@@ -203,12 +213,12 @@ fn check_size(note: &Note) -> Result<()> {
 }
 
 /// Makes a folder and those above it, durable.
-fn make(path: &Path) -> io::Result<()> {
+fn make(path: &Path, file_mode: u32) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match fs::create_dir(path) {
+    match make_folder_at(path, file_mode) {
         Err(error) if error.kind() == ErrorKind::NotFound && path.parent().is_some() => {
-            make(parent)?;
-            fs::create_dir(path)?;
+            make(parent, file_mode)?;
+            make_folder_at(path, file_mode)?;
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
         made => made?,

@@ -26,6 +26,8 @@ use crate::displaced::Displaced;
 use crate::lock::{is_token, random_token};
 use crate::read;
 
+/// The permissions of a new file, unless others are asked for: its owner alone.
+const FILE_MODE: u32 = 0o600;
 const PREFIX: &str = ".loci-";
 /// Bytes of a hash that stand in a name.
 const NAMED_BYTES: usize = 8;
@@ -54,11 +56,13 @@ pub(crate) struct Temporary {
     token: Mutex<String>,
     /// What lost its name and was not taken yet.
     displaced: Mutex<Vec<Displaced>>,
+    /// The permissions of files that are no new versions of others.
+    pub mode: u32,
 }
 
 impl Default for Temporary {
     fn default() -> Self {
-        Temporary { token: Mutex::new(random_token()), displaced: Mutex::default() }
+        Temporary { token: Mutex::new(random_token()), displaced: Mutex::default(), mode: FILE_MODE }
     }
 }
 
@@ -208,7 +212,9 @@ impl Temporary {
     /// The disk refuses.
     pub fn put_beside(&self, folder: &Folder, mut file: &File) -> io::Result<String> {
         file.rewind()?;
-        let (new, _) = self.write(folder, &mut file, None, None)?;
+        // The same people may read this as the note.
+        let like = file.metadata()?;
+        let (new, _) = self.write(folder, &mut file, Some(&like), None)?;
         let hash = Displaced::open(folder, &new, &[]).and_then(|file| file.hash());
         if let Err(error) = put_visible(folder, &new) {
             // The open file still has it, and a later attempt.
@@ -228,7 +234,7 @@ impl Temporary {
         modified: Option<SystemTime>,
     ) -> io::Result<(String, FileStamp)> {
         let name = self.new_name();
-        let mut file = folder.create_file(&name, like)?;
+        let mut file = folder.create_file(&name, like, self.mode)?;
         let copied = io::copy(bytes, &mut file);
         if let Some(modified) = modified {
             // Not every file system can hold every time, and none is lost with it.

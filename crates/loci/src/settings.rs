@@ -213,6 +213,8 @@ pub struct Settings {
     pub data: PathBuf,
     /// [`VAULT`], if somebody set it.
     pub vault: Option<PathBuf>,
+    /// [`VAULT_FILE_MODE`], as the system counts it.
+    pub vault_file_mode: u32,
     /// [`LOG`], if somebody set it.
     pub log: Option<LevelFilter>,
     /// [`SEARCH`]; words, if there is no model.
@@ -351,6 +353,10 @@ impl Values {
             config_file,
             data: path(&DATA)?.unwrap_or_default(),
             vault: path(&VAULT)?,
+            vault_file_mode: self
+                .text(&VAULT_FILE_MODE)
+                .and_then(|mode| u32::from_str_radix(mode, 8).ok())
+                .unwrap_or(0o600),
             log: self.text(&LOG).and_then(|level| level.parse().ok()),
             search,
             bind,
@@ -584,7 +590,7 @@ mod tests {
 
     #[test]
     fn the_file_sets_everything() {
-        let file = "data = \"d\"\nvault = \"v\"\nidempotency_hours = 2\nlog = \"debug\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
+        let file = "data = \"d\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nbusy_timeout_seconds = 6\n\
@@ -606,6 +612,7 @@ mod tests {
         let settings = settle(file, &[], &[]).unwrap();
         assert!(settings.rows.iter().all(|row| matches!(row.origin, Origin::File(..))));
         assert!(settings.data.is_absolute() && settings.data.ends_with("d"));
+        assert_eq!(settings.vault_file_mode, 0o640);
         assert!(settings.vault.is_some_and(|vault| vault.is_absolute() && vault.ends_with("v")));
         let phase = |name: &str| {
             let phase = settings.phases.0.get(name).cloned().unwrap_or_default();

@@ -85,6 +85,8 @@ pub struct Vault {
     lock: PathBuf,
     /// Locked by whoever watches them.
     pub watch_lock: PathBuf,
+    /// The permissions of new files.
+    file_mode: u32,
 }
 
 impl Vault {
@@ -104,12 +106,17 @@ impl Vault {
             );
             return Err(Failure::new(Exit::Usage, message));
         }
-        Ok(Vault { folder, lock: data.join("vault.lock"), watch_lock: data.join("vault-watch.lock") })
+        let file_mode = settings.vault_file_mode;
+        Ok(Vault { folder, lock: data.join("vault.lock"), watch_lock: data.join("vault-watch.lock"), file_mode })
     }
 
     /// The notes as files.
     pub fn notes(&self) -> VaultFolder {
-        VaultFolder::new(self.folder.clone(), self.lock.clone(), Arc::new(SystemClock))
+        self.notes_by(Arc::new(SystemClock))
+    }
+
+    fn notes_by(&self, clock: Arc<dyn Clock>) -> VaultFolder {
+        VaultFolder::new(self.folder.clone(), self.lock.clone(), clock).with_file_mode(self.file_mode)
     }
 }
 
@@ -145,7 +152,7 @@ impl Parts {
         let vault = Vault::of(settings, data)?;
         let store = Arc::new(open_store(settings, data)?);
         let shared: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
-        let notes = VaultFolder::new(vault.folder.clone(), vault.lock.clone(), Arc::clone(&clock));
+        let notes = vault.notes_by(Arc::clone(&clock));
         let mut engine = Engine::new(shared, Arc::clone(&embedder), clock, settings.search)
             .with_policy(policy)
             .with_weights(weights)

@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
+/// Makes a folder.
+pub(crate) fn make_folder_at(path: &Path, _file_mode: u32) -> io::Result<()> {
+    fs::create_dir(path)
+}
+
 impl Folder {
     /// The folder at that path, which may be a link.
     pub fn open(path: &Path) -> io::Result<Self> {
@@ -21,7 +26,7 @@ impl Folder {
     }
 
     /// Makes a folder in it.
-    pub fn make_folder(&self, name: &str) -> io::Result<()> {
+    pub fn make_folder(&self, name: &str, _file_mode: u32) -> io::Result<()> {
         fs::create_dir(self.0.join(name))
     }
 
@@ -35,7 +40,7 @@ impl Folder {
     }
 
     /// Makes a file for writing where nothing is.
-    pub fn create_file(&self, name: &str, _like: Option<&Metadata>) -> io::Result<File> {
+    pub fn create_file(&self, name: &str, _like: Option<&Metadata>, _mode: u32) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).open(self.0.join(name))
     }
 

@@ -33,9 +33,9 @@ impl Folder {
         }
     }
 
-    /// Makes a folder in it, durable.
-    pub fn make_folder(&self, name: &str) -> io::Result<()> {
-        mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?;
+    /// Makes a folder in it for those who may read files of that mode, durable.
+    pub fn make_folder(&self, name: &str, file_mode: u32) -> io::Result<()> {
+        mkdirat(&self.0, name, Mode::from_raw_mode(folder_mode(file_mode)))?;
         self.flush()
     }
 
@@ -50,10 +50,10 @@ impl Folder {
         Ok(openat(&self.0, name, flags, Mode::empty())?.into())
     }
 
-    /// Makes a file for writing where nothing is, with the mode and the owner of another one.
-    pub fn create_file(&self, name: &str, like: Option<&Metadata>) -> io::Result<File> {
+    /// Makes a file for writing where nothing is, with the mode and the owner of another one, else with `mode`.
+    pub fn create_file(&self, name: &str, like: Option<&Metadata>, mode: u32) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(like.map_or(0o666, |_| 0o600));
+        let mode = Mode::from_raw_mode(like.map_or(mode, |_| 0o600));
         let file = File::from(openat(&self.0, name, flags, mode)?);
         if let Some(like) = like {
             let made = file.metadata()?;
@@ -158,6 +158,16 @@ impl Folder {
     pub fn exchange(&self, _one: &str, _other: &str) -> io::Result<Option<()>> {
         Ok(None)
     }
+}
+
+/// The mode of a folder for those who may read or write files of that mode.
+pub(crate) fn folder_mode(file_mode: u32) -> u32 {
+    file_mode | (file_mode & 0o444) >> 2
+}
+
+/// Makes a folder for those who may read files of that mode.
+pub(crate) fn make_folder_at(path: &Path, file_mode: u32) -> io::Result<()> {
+    std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), folder_mode(file_mode)).create(path)
 }
 
 /// Returns after whoever is just emptying or writing the file: by giving it the mode that it has, for which the

@@ -1,5 +1,7 @@
+use std::fs;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::FileCopy;
 use loci_core::{MemoryId, NoteContent, Timestamp};
 
 use super::*;
@@ -710,5 +712,34 @@ proptest::proptest! {
         let read = read::understand(&bytes, stamp, true);
         proptest::prop_assert_eq!(read.content.is_none(), str::from_utf8(&bytes).is_err() || bytes.contains(&0));
         proptest::prop_assert_eq!(read.hash, read::hash(&bytes));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn new_files_are_for_their_owner_alone_unless_others_are_let_in() {
+    use std::os::unix::fs::PermissionsExt;
+    for (file_mode, folder_mode) in [(None, 0o700), (Some(0o600), 0o700), (Some(0o640), 0o750), (Some(0o644), 0o755)] {
+        let mut place = Place::new();
+        if let Some(mode) = file_mode {
+            let lock = place.outside.path().join("lock");
+            place.folder = VaultFolder::new(place.root.clone(), lock, place.clock.clone()).with_file_mode(mode);
+        }
+        let note = Note {
+            id: Some(MemoryId::new("m")),
+            title: Some("Tea".to_owned()),
+            body: "at four".to_owned(),
+            ..Note::default()
+        };
+        place.folder.create(&note, false).unwrap();
+        let copy = FileCopy { bytes: b"cake".to_vec(), modified_nanoseconds: 0 };
+        place.folder.put_copy("deep/cake.md", &copy).unwrap();
+        let mode = |path: &str| fs::metadata(place.root.join(path)).unwrap().permissions().mode() & 0o777;
+        for file in ["tea.md", "deep/cake.md"] {
+            assert_eq!(mode(file), file_mode.unwrap_or(0o600), "{file}");
+        }
+        for folder in ["", "deep"] {
+            assert_eq!(mode(folder), folder_mode, "{folder}");
+        }
     }
 }

@@ -6,6 +6,9 @@ mod outside;
 mod place;
 mod salvage;
 
+#[cfg(unix)]
+pub use place::open_to_others;
+
 use std::fmt::{self, Write};
 
 use serde_json::{Value, json};

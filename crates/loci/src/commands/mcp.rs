@@ -5,6 +5,7 @@ use std::sync::Arc;
 use loci_core::Caller;
 use loci_server::{Host, serve_stdio};
 
+use crate::access;
 use crate::background::Background;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
@@ -14,6 +15,7 @@ use crate::wiring::{CALLS_END_TIMEOUT, Parts};
 pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     let dialect = loci_dialects::dialect(dialect)
         .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
+    access::check(&settings.data)?;
     let parts = Parts::open(settings)?;
     // One thread for the pipes and the protocol; calls have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -14,6 +14,7 @@ use loci_server::{Authentication, Host, HttpConfig, HttpServer, MonotonicTime, P
 use serde_json::json;
 use tokio::net::TcpListener;
 
+use crate::access;
 use crate::background::Background;
 use crate::cli::Serve;
 use crate::exit::{Exit, Failure};
@@ -42,6 +43,7 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     // Before the store is opened, so that a second server ends without having touched anything.
     let listener = runtime.block_on(bind(settings.bind))?;
     let address = listener.local_addr().map_err(|error| unusable(settings.bind, &error))?;
+    access::check(&settings.data)?;
     let parts = Parts::open(settings)?;
     let _refresher = oidc.as_ref().map(|oidc| oidc.start()).transpose()?.inspect(|refresher| {
         // So that the first tokens find the keys, if the provider is there.

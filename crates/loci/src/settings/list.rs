@@ -44,6 +44,15 @@ settings! {
         form: Form::Text,
         meaning: "Folder of Markdown notes, for people to open in an editor and to sync",
     };
+    /// Who else may read notes.
+    VAULT_FILE_MODE = Setting {
+        key: "vault_file_mode",
+        variable: "LOCI_VAULT_FILE_MODE",
+        default: Preset::Text("600"),
+        form: Form::Choice(&["600", "640", "660", "644", "664"]),
+        meaning: "Permissions of new files among the notes, and of new folders with them: 600 (yours alone), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
+        ..UNNAMED
+    };
     /// How much is logged.
     LOG = Setting {
         key: "log",

@@ -320,3 +320,39 @@ fn stdio_serves_a_dialect_and_nothing_else_on_stdout() {
     assert_eq!(replies[1]["result"]["tools"].as_array().unwrap().len(), 7);
     assert_eq!(replies[2]["result"]["structuredContent"]["result"][0]["content"], "Mondays", "{}", replies[2]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_others_reach_is_refused_or_told_of() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.add(&["Tea at four"]);
+    let set = |path: &std::path::Path, mode| set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let database = place.data().join("loci.db");
+    let commands: [&[&str]; 2] = [&["mcp", "mememory"], &["serve", "--bind", "127.0.0.1:0"]];
+    for (folder, file, words) in [
+        (0o777, 0o600, "others on this machine may write"),
+        (0o770, 0o600, "others on this machine may write"),
+        (0o702, 0o600, "others on this machine may write"),
+        (0o755, 0o666, "others on this machine may write"),
+        (0o711, 0o620, "others on this machine may write"),
+    ] {
+        set(&place.data(), folder);
+        set(&database, file);
+        for arguments in commands {
+            let ended = place.run(arguments).failed(4, words);
+            assert!(ended.stderr.contains("chmod"), "{ended:?}");
+        }
+    }
+    set(&database, 0o644);
+    for (folder, is_told) in [(0o755, true), (0o750, true), (0o701, true), (0o700, false)] {
+        set(&place.data(), folder);
+        let ended = place.run(&["mcp", "mememory"]).succeeded();
+        assert_eq!(ended.stderr.contains("others on this machine may read"), is_told, "{folder:o} {ended:?}");
+    }
+    // Who takes away what others may not have can be served.
+    set(&place.data(), 0o777);
+    place.run(&["doctor", "--fix"]);
+    place.run(&["mcp", "mememory"]).succeeded();
+}
