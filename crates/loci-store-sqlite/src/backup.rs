@@ -80,7 +80,8 @@ pub(crate) fn inspect(file: &Path) -> Result<Inspected, OpenError> {
     connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(failed)?;
     let is_current = schema == schema::VERSION;
     // What is made of the words can be made again.
-    let problems = if is_current { doctor::check(&connection, false) } else { doctor::check_older(&connection) };
+    let problems =
+        if is_current { doctor::check(&connection, false) } else { doctor::check_foreign(&connection, schema) };
     let problems = problems.map_err(|failure| match failure {
         Failure::Database(error) => failed(error),
         Failure::Refused(error) => OpenError::Io { path: file.to_owned(), problem: error.message },

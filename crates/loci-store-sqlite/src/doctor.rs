@@ -33,6 +33,9 @@ pub enum ProblemKind {
     ///
     /// [`SqliteStore::repair`]: crate::SqliteStore::repair
     Derived,
+    /// What loci did not make and the database holds: a table, an index, a trigger or a view. People may add some to a
+    /// database of their own; none comes in with a restore.
+    Foreign,
 }
 
 /// Rows that a problem names, at most; the others are counted.
@@ -74,7 +77,7 @@ pub(crate) fn check(connection: &Connection, words: bool) -> Result<Vec<Problem>
     let structure = Structure::of(&snapshot)?;
     let can_be_asked = structure.has_right_indexes();
     let Structure { mut problems, broken_trees, .. } = structure;
-    if definitions(&snapshot, &mut problems)? {
+    if definitions(&snapshot, schema::definitions()?, &mut problems)? {
         let Checked { broken, .. } = tables::check_checksums(&snapshot, &broken_trees, &mut problems)?;
         references::check_filed(&snapshot, &mut problems)?;
         // Whoever asks further comes through indexes, and could not tell their damage from that of what was filed.
@@ -94,7 +97,7 @@ pub(crate) fn check(connection: &Connection, words: bool) -> Result<Vec<Problem>
 /// The first of each kind, and how many more there are.
 fn told(problems: Vec<Problem>) -> Vec<Problem> {
     let mut told = Vec::new();
-    for kind in [ProblemKind::Damaged, ProblemKind::Derived] {
+    for kind in [ProblemKind::Damaged, ProblemKind::Derived, ProblemKind::Foreign] {
         let mut of_kind = problems.iter().filter(|problem| problem.kind == kind);
         told.extend(of_kind.by_ref().take(TOLD_MAX).cloned());
         let more = of_kind.count();
@@ -108,6 +111,13 @@ fn told(problems: Vec<Problem>) -> Vec<Problem> {
 /// The same for a database of an older schema, of which only the structure is known.
 pub(crate) fn check_older(connection: &Connection) -> Result<Vec<Problem>> {
     Ok(told(Structure::of(connection)?.problems))
+}
+
+/// The same for one that comes from elsewhere: it may have no definitions but those of that schema.
+pub(crate) fn check_foreign(connection: &Connection, schema: i64) -> Result<Vec<Problem>> {
+    let mut problems = Structure::of(connection)?.problems;
+    foreign_definitions(connection, &schema::definitions_of(schema)?, false, &mut problems)?;
+    Ok(told(problems))
 }
 
 /// The damage at which something ended, in words. Other failures stay failures.
@@ -229,9 +239,10 @@ impl Structure {
 
 /// Whether every table and index is as loci makes it; without that, no further question can be
 /// asked.
-fn definitions(connection: &Connection, problems: &mut Vec<Problem>) -> Result<bool> {
+fn definitions(connection: &Connection, ours: &[Definition], problems: &mut Vec<Problem>) -> Result<bool> {
+    foreign_definitions(connection, ours, true, problems)?;
     let mut are_ours = true;
-    for Definition { name, sql, .. } in schema::definitions()? {
+    for Definition { name, sql, .. } in ours {
         let find = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?1 AND sql = ?2)";
         let mut is_ours = false;
         let problem = damage((|| {
@@ -245,6 +256,42 @@ fn definitions(connection: &Connection, problems: &mut Vec<Problem>) -> Result<b
         }
     }
     Ok(are_ours)
+}
+
+/// Names the tables, indexes, triggers and views that no migration makes: a trigger acts on what is written, and each
+/// of them may call functions. With `spares_altered`, a table or an index of ours with another definition is none.
+fn foreign_definitions(
+    connection: &Connection,
+    ours: &[Definition],
+    spares_altered: bool,
+    problems: &mut Vec<Problem>,
+) -> Result<()> {
+    // SQLite's own: the statistics of ANALYZE, and the last numbers of tables.
+    const OF_SQLITE: [&str; 3] = ["sqlite_stat1", "sqlite_stat4", "sqlite_sequence"];
+    let is_known = |kind: &str, name: &str, sql: &str| {
+        let is_ours = |it: &Definition| (&*it.kind, &*it.name, &*it.sql) == (kind, name, sql);
+        ours.iter().any(is_ours) || (kind == "table" && OF_SQLITE.contains(&name))
+    };
+    let is_named = |name: &str| ours.iter().any(|it| it.name == name);
+    let mut foreign = Vec::new();
+    let problem = damage((|| {
+        let mut statement = connection.prepare("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let text =
+                |column| row.get_ref(column).map(|value| String::from_utf8_lossy(value.as_bytes().unwrap_or_default()));
+            let (kind, name, sql) = (text(0)?, text(1)?, text(2)?);
+            let is_altered = spares_altered && matches!(&*kind, "table" | "index") && is_named(&name);
+            if !is_known(&kind, &name, &sql) && !is_altered {
+                let text = format!("the {kind} {name:?} was not made by loci; remove it: DROP {}", kind.to_uppercase());
+                foreign.push(Problem { kind: ProblemKind::Foreign, text });
+            }
+        }
+        Ok(())
+    })())?;
+    problems.append(&mut foreign);
+    problems.extend(problem.map(|problem| damaged(format!("the definitions cannot be read: {problem}"))));
+    Ok(())
 }
 
 /// Whether every text would be cut and analysed now as it was.

@@ -78,16 +78,26 @@ pub(crate) fn definitions() -> Result<&'static [Definition], Error> {
     if let Some(definitions) = DEFINITIONS.get() {
         return Ok(definitions);
     }
-    let made = make_definitions().map_err(|problem| {
-        Error::internal(format!("the schema cannot be made in memory ({problem}); please report this"))
-    })?;
+    let made = definitions_of(VERSION)?;
     Ok(DEFINITIONS.get_or_init(|| made))
 }
 
-fn make_definitions() -> Result<Vec<Definition>, Box<dyn std::error::Error>> {
+/// The definitions in a database of that version of the schema.
+///
+/// # Errors
+/// `internal` if it cannot be made in memory.
+pub(crate) fn definitions_of(version: i64) -> Result<Vec<Definition>, Error> {
+    make_definitions(version).map_err(|problem| {
+        Error::internal(format!("the schema cannot be made in memory ({problem}); please report this"))
+    })
+}
+
+fn make_definitions(version: i64) -> Result<Vec<Definition>, Box<dyn std::error::Error>> {
     let mut fresh = Connection::open_in_memory()?;
     checksum::register(&fresh)?;
-    migrate(&mut fresh, &migrations()?)?;
+    let mut migrations = migrations()?;
+    migrations.truncate(usize::try_from(version)?);
+    migrate(&mut fresh, &migrations)?;
     let sql = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid";
     let mut statement = fresh.prepare(sql)?;
     let definition =

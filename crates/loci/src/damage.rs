@@ -73,6 +73,11 @@ pub fn damages(problems: &[Problem]) -> impl Iterator<Item = &str> {
     problems.iter().filter(|problem| problem.kind == ProblemKind::Damaged).map(|problem| problem.text.as_str())
 }
 
+/// What loci did not make, of these problems.
+pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
+    problems.iter().filter(|problem| problem.kind == ProblemKind::Foreign).map(|problem| problem.text.as_str())
+}
+
 /// How far the write-ahead log can be read of a store that nobody has open; none if somebody has, or there is none.
 pub fn log_of_nobody(data: &Path) -> Option<Result<LogState, Error>> {
     let database = data.join(DATABASE);

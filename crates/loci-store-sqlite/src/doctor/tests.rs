@@ -416,3 +416,39 @@ fn a_repair_brings_nothing_back_that_was_deleted_since_another_one() {
     assert_eq!(store.integrity_check(), Ok(Vec::new()), "{done:?}");
     assert!(done.iter().flatten().any(|done| done.starts_with("gave back")), "{done:?}");
 }
+
+#[test]
+fn what_no_migration_makes_is_named() {
+    let rows = [
+        (
+            "CREATE TRIGGER thief AFTER INSERT ON content BEGIN DELETE FROM content; END",
+            "the trigger \"thief\" was not made by loci",
+        ),
+        ("CREATE VIEW window AS SELECT text FROM content", "the view \"window\" was not made by loci"),
+        ("CREATE TABLE guest (a)", "the table \"guest\" was not made by loci"),
+        ("CREATE INDEX by_guest ON memory (hex(id))", "the index \"by_guest\" was not made by loci"),
+        ("CREATE VIRTUAL TABLE f USING fts5(a)", "the table \"f\" was not made by loci"),
+        (
+            "PRAGMA writable_schema = ON;
+            INSERT INTO sqlite_master SELECT 'trigger', 'sqlite_stat1', 'content', 0,
+                'CREATE TRIGGER sqlite_stat1 AFTER INSERT ON content BEGIN DELETE FROM content; END'",
+            "the trigger \"sqlite_stat1\" was not made by loci",
+        ),
+    ];
+    for (sql, expected) in rows {
+        let (folder, store) = store();
+        raw(&folder).execute_batch(sql).unwrap();
+        drop(store);
+        let older = check_foreign(&raw(&folder), schema::VERSION).unwrap();
+        // As a restore does it, which takes none of it.
+        let inspected = SqliteStore::inspect(&folder.path().join("loci.db")).unwrap().problems;
+        for problems in [inspected, older] {
+            let named: Vec<_> = problems.iter().filter(|problem| problem.text.contains(expected)).collect();
+            assert!(named.len() == 1 && named[0].kind == ProblemKind::Foreign, "{expected}: {problems:?}");
+        }
+    }
+    // The statistics that SQLite gathers by itself are no guests.
+    let (folder, store) = store();
+    raw(&folder).execute_batch("ANALYZE").unwrap();
+    assert_eq!(store.integrity_check(), Ok(Vec::new()));
+}

@@ -15,7 +15,7 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::cli;
 use crate::commands::backup::archive::{ArchiveWriter, DATABASE, Manifest, NOTES, flush_folder, write_privately};
-use crate::damage::{LAST_BACKUP, damages, way_out};
+use crate::damage::{LAST_BACKUP, damages, foreign, way_out};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, note};
 use crate::progress::Progress;
@@ -192,6 +192,10 @@ fn append_note(writer: &mut ArchiveWriter, target: &Target, folder: &Path, path:
 /// Schema and number of memories of the copy, which a restore would take.
 fn inspect(copy: &TempPath, settings: &Settings) -> Result<(i64, u64), Failure> {
     let inspected = SqliteStore::inspect(copy).map_err(|error| Failure::new(Exit::Database, error.to_string()))?;
+    if let Some(problem) = foreign(&inspected.problems).next() {
+        let message = format!("no backup was made, since no restore would take it: {problem}");
+        return Err(Failure::new(Exit::Database, message));
+    }
     match damages(&inspected.problems).next() {
         None => Ok((inspected.schema, inspected.memories)),
         Some(problem) => {

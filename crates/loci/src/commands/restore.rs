@@ -21,7 +21,7 @@ use crate::archive::{HEAD_BYTES, begins_archive};
 use crate::cli;
 use crate::commands::backup::archive::{Archive, DATABASE, Refused, create_private, sha256_of};
 use crate::commands::backup::{check_space, notes};
-use crate::damage::damages;
+use crate::damage::{damages, foreign};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, note};
 use crate::progress::Progress;
@@ -210,6 +210,9 @@ fn inspect(source: &Source, database: &Path) -> Result<u64, Failure> {
         |why: &str| Failure::new(Exit::Database, format!("the database of the backup {why}; take another one"));
     if let Some(problem) = damages(&inspected.problems).next() {
         return Err(refused(&format!("is damaged ({problem})")));
+    }
+    if let Some(problem) = foreign(&inspected.problems).next() {
+        return Err(refused(&format!("has what loci does not put into one ({problem})")));
     }
     if let Source::Archive(Archive { manifest, .. }) = source
         && (manifest.schema, manifest.memories) != (inspected.schema, inspected.memories)

@@ -71,16 +71,19 @@ fn integrity(settings: &Settings, parts: &Parts) -> Vec<Finding> {
             return vec![(WHAT, Verdict::Fail(failure.exit), failure.message)];
         }
     };
-    let why = if damage::damages(&problems).next().is_some() {
-        format!("is damaged: {}", damage::way_out(&settings.data))
+    let (verdict, why) = if damage::damages(&problems).next().is_some() {
+        (BAD, format!("is damaged: {}", damage::way_out(&settings.data)))
+    } else if problems.iter().any(|problem| problem.kind == ProblemKind::Derived) {
+        (BAD, "its texts are whole, but not what is made of them: run `loci doctor --fix`".to_owned())
     } else {
-        "its texts are whole, but not what is made of them: run `loci doctor --fix`".to_owned()
+        (Verdict::Warn, "is whole, and has definitions that loci did not make".to_owned())
     };
     let row = |problem: Problem| match problem.kind {
         ProblemKind::Damaged => ("damage", BAD, problem.text),
         ProblemKind::Derived => ("derived", BAD, problem.text),
+        ProblemKind::Foreign => ("foreign", Verdict::Warn, problem.text),
     };
-    std::iter::once((WHAT, BAD, why)).chain(problems.into_iter().map(row)).collect()
+    std::iter::once((WHAT, verdict, why)).chain(problems.into_iter().map(row)).collect()
 }
 
 /// Whether every memory can be found by its meaning, and by which model.
