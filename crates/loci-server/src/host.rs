@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::reply_share::ReplyBudget;
 use crate::request_share::RequestBudget;
+use crate::subscription_slots::SubscriptionSlots;
 
 /// How often the store is asked for changes while somebody is subscribed to them.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -24,7 +25,7 @@ pub struct Host {
     outside_calls: Arc<Semaphore>,
     replies: ReplyBudget,
     requests: RequestBudget,
-    subscriptions: Arc<Semaphore>,
+    subscriptions: Arc<SubscriptionSlots>,
     versions: watch::Sender<u64>,
     polling: Mutex<bool>,
     closing: CancellationToken,
@@ -39,7 +40,7 @@ impl Host {
             outside_calls: Arc::new(Semaphore::new(OUTSIDE_CALLS_IN_FLIGHT_MAX)),
             replies: ReplyBudget::new(),
             requests: RequestBudget::new(),
-            subscriptions: Arc::new(Semaphore::new(SUBSCRIPTIONS_MAX)),
+            subscriptions: SubscriptionSlots::new(SUBSCRIPTIONS_MAX),
             versions: watch::Sender::new(0),
             polling: Mutex::new(false),
             closing: CancellationToken::new(),
@@ -137,9 +138,9 @@ impl Host {
         }
     }
 
-    /// A place among the subscriptions of this process, if one is free.
-    pub(crate) fn subscription_permit(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.subscriptions).try_acquire_owned().ok()
+    /// The slots for subscriptions.
+    pub(crate) fn subscriptions(&self) -> &Arc<SubscriptionSlots> {
+        &self.subscriptions
     }
 
     /// A receiver that changes whenever any process may have committed something. The store is

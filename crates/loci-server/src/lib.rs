@@ -26,6 +26,7 @@ mod reply_share;
 mod request_share;
 mod stdio;
 mod subscription;
+mod subscription_slots;
 mod tls;
 
 pub use ::http::HeaderMap;

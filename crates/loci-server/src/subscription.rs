@@ -60,7 +60,7 @@ pub(crate) async fn listen(
     caller: Caller,
     context: &SubscriptionContext,
 ) -> Result<(), ErrorData> {
-    let _permit = host.subscription_permit().ok_or_else(too_many)?;
+    let slot = host.subscriptions().take(&caller).ok_or_else(too_many)?;
     let extensions = &context.request_context().extensions;
     let (since, credential) = (found::<Since>(extensions).unwrap_or(Since(None)), found::<Credential>(extensions));
     let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
@@ -84,6 +84,7 @@ pub(crate) async fn listen(
     };
     tokio::select! {
         () = context.cancelled() => Ok(()),
+        () = slot.evicted() => Err(evicted()),
         ended = telling => ended,
     }
 }
@@ -129,16 +130,21 @@ pub(crate) async fn subscribe(
         let message = "there is no such resource to subscribe to";
         return Err(ErrorData::resource_not_found(message, Some(json!({"uri": uri}))));
     }
-    let permit = host.subscription_permit().ok_or_else(too_many)?;
+    let slot = host.subscriptions().take(&caller).ok_or_else(too_many)?;
     let mut watch = Watch::start(host, resources, caller, vec![uri.to_owned()]).await;
     tokio::spawn(async move {
-        let _permit = permit;
-        while let Some(changed) = until(&ended, watch.changed()).await {
-            for uri in changed {
-                if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_err() {
-                    return;
+        let telling = async {
+            while let Some(changed) = until(&ended, watch.changed()).await {
+                for uri in changed {
+                    if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_err() {
+                        return;
+                    }
                 }
             }
+        };
+        tokio::select! {
+            () = slot.evicted() => {}
+            () = telling => {}
         }
     });
     Ok(())
@@ -153,6 +159,14 @@ async fn until<T>(ended: &CancellationToken, work: impl Future<Output = T>) -> O
 
 fn too_many() -> ErrorData {
     let message = format!("at most {SUBSCRIPTIONS_MAX} subscriptions are served at a time; end one first");
+    protocol_error(&Error::unavailable(message))
+}
+
+fn evicted() -> ErrorData {
+    let message = format!(
+        "this subscription made room for one of another user: at most {SUBSCRIPTIONS_MAX} are served at a time, and this \
+         user has most of them; end some before subscribing again"
+    );
     protocol_error(&Error::unavailable(message))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use loci_core::limits::TOKEN_BYTES_MAX;
+use loci_core::limits::{SUBSCRIPTIONS_MAX, TOKEN_BYTES_MAX};
 use loci_core::{AuditQuery, Scope, Token, TokenStore};
 use loci_server::{Authentication, HttpConfig};
 use loci_testkit::{FixedClock, NaiveStore};
@@ -139,6 +139,40 @@ async fn a_revocation_ends_a_subscription_before_it_tells_more() {
     store.revoke_token("reader", NOW).unwrap();
     assert_eq!(streams[1].next().await.unwrap()["error"]["data"]["code"], "unauthorized");
     assert_eq!(streams[1].next().await, None);
+}
+
+#[tokio::test]
+async fn a_user_with_all_subscriptions_makes_room_for_another() {
+    let (_, authentication) = tokens();
+    let server = Server::start(&World::new(), authentication).await;
+    let wanted = json!({"notifications": {"resourceSubscriptions": ["test://about"]}});
+    let listen = async |bearer| server.listen(&[("authorization", bearer)], wanted.clone()).await;
+    let mut anns = Vec::new();
+    for _ in 0..SUBSCRIPTIONS_MAX {
+        let mut stream = listen("Bearer secret-of-ann").await;
+        assert_eq!(stream.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+        anns.push(stream);
+    }
+    let mut other = listen("Bearer secret-of-reader").await;
+    assert_eq!(other.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+    let mut newest = anns.pop().unwrap();
+    // Changes that came before it are told first.
+    let ended = loop {
+        let message = newest.next().await.expect("a word before the end");
+        if message["error"].is_object() {
+            break message;
+        }
+    };
+    assert!(ended["error"]["message"].as_str().unwrap().contains("made room for one of another user"), "{ended}");
+    // There is none for the first user, whatever the other one has.
+    let mut refused = listen("Bearer secret-of-ann").await;
+    loop {
+        let message = refused.next().await.expect("a refusal before the end");
+        if let Some(words) = message["error"]["message"].as_str() {
+            assert!(words.contains(&SUBSCRIPTIONS_MAX.to_string()), "{message}");
+            break;
+        }
+    }
 }
 
 #[tokio::test]
