@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Forgotten,
-    FormerModels, Memory, MemoryId, NoteFolder, Passage, Result, SourceTree, Store, StoreSize, Term, Tier, Timestamp,
-    TokenCounter, WebSearch,
+    FormerModels, Memory, MemoryId, NoteFolder, OwnerFilter, Passage, Result, Scope, SourceTree, Store, StoreSize,
+    Term, Tier, Timestamp, TokenCounter, WebSearch,
 };
 use loci_search::fusion::Weights;
 use loci_search::{dates, document, passages::passages};
@@ -236,10 +236,17 @@ impl Engine {
         self.readable_among(caller, id, Forgotten::Hide)
     }
 
-    /// The same, be it forgotten or not, if forgotten ones are shown.
+    /// The same, be it forgotten or not, if forgotten ones are shown. A caller without the scope `read` learns of
+    /// nothing but what it stored itself, by the same way through the store.
     pub(crate) fn readable_among(&self, caller: &Caller, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
         let filter = self.filter(caller, CollectionFilter::Any);
-        let filter = Filter { tiers: vec![Tier::LongTerm, Tier::Apart], apart_origin: None, forgotten, ..filter };
+        let owner = if caller.principal.scopes.allow(Scope::Read) {
+            OwnerFilter::Any
+        } else {
+            OwnerFilter::of(caller.principal.subject.as_deref())
+        };
+        let filter =
+            Filter { tiers: vec![Tier::LongTerm, Tier::Apart], apart_origin: None, owner, forgotten, ..filter };
         let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop();
         found.ok_or_else(|| {
             Error::not_found(format!("there is no memory with the id {id}; list or recall shows the ids"))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::limits::{CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, TAGS_MAX};
-use loci_core::{Error, Result, Scope, Tier};
+use loci_core::{Error, Result, Scope, Scopes, Tier};
 use loci_engine::{Remember, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::arguments::{AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, Faults, collection, in_words};
 use super::record::SOURCE;
+use crate::tool::denial;
 use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
 
@@ -86,6 +87,10 @@ impl TypedTool for StoreDiscovery {
         let (engine, caller) = (context.engine, context.caller);
         let remembered = match &arguments.id {
             None => engine.remember(caller, request)?,
+            // A reply that the id is taken tells that there is such a memory.
+            Some(_) if !caller.principal.scopes.allow(Scope::Read) => {
+                return Err(denial(&format!("{} with `id`", Self::NAME), Scopes::of(&[Scope::Read, Scope::Write])));
+            }
             Some(id) => engine.remember_as(caller, &check::uuid("id", id)?, request).map_err(in_words(id))?,
         };
         let output = Output { id: remembered.memory.id.to_string() };

@@ -54,6 +54,8 @@ impl TypedTool for CreateTunnel {
     const NAME: &'static str = "mempalace_create_tunnel";
     const TITLE: &'static str = "Tie two rooms";
     const SCOPE: Scope = Scope::Write;
+    // The reply tells of what is there already.
+    const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     // It may overwrite a label.
     const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
     const OPERATION: &'static str = "graph:write";

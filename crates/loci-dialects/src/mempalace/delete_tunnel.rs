@@ -31,6 +31,8 @@ impl TypedTool for DeleteTunnel {
     const NAME: &'static str = "mempalace_delete_tunnel";
     const TITLE: &'static str = "Remove a tunnel";
     const SCOPE: Scope = Scope::Write;
+    // The reply tells of what is there already.
+    const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
     const OPERATION: &'static str = "graph:delete";
     type Arguments = Arguments;

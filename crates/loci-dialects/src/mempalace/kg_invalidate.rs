@@ -44,6 +44,8 @@ impl TypedTool for KgInvalidate {
     const NAME: &'static str = "mempalace_kg_invalidate";
     const TITLE: &'static str = "End a fact";
     const SCOPE: Scope = Scope::Write;
+    // The reply tells of what is there already.
+    const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
     const OPERATION: &'static str = "graph:write";
     type Arguments = Arguments;

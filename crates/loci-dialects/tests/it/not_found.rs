@@ -58,7 +58,18 @@ impl World {
 
     /// The reply and the calls of the store that it took; the failure's message if there is one.
     fn ask(&self, subject: &str, set: &str, tool: &str, arguments: &Value) -> (Result<Value, String>, Vec<String>) {
-        let caller = Caller::new(Space::default(), Principal::new(subject, Scopes::of(&[Scope::Read, Scope::Write])));
+        self.ask_with(&[Scope::Read, Scope::Write], subject, set, tool, arguments)
+    }
+
+    fn ask_with(
+        &self,
+        scopes: &[Scope],
+        subject: &str,
+        set: &str,
+        tool: &str,
+        arguments: &Value,
+    ) -> (Result<Value, String>, Vec<String>) {
+        let caller = Caller::new(Space::default(), Principal::new(subject, Scopes::of(scopes)));
         let (dialect, context) = (dialect(set).unwrap(), Context { engine: &self.engine, caller: &caller });
         self.calls.lock().unwrap().clear();
         let reply = dialect.call(dialect.tool(tool).unwrap(), context, arguments.as_object().unwrap().clone());
@@ -121,6 +132,71 @@ fn what_one_may_not_read_takes_the_same_way_as_what_is_not_there() {
     }
     // Nothing of it happened.
     assert!(world.ask("ann", "engram", "get_memory", &json!({"id": memory})).0.is_ok());
+}
+
+/// A token with the scope `write` alone.
+#[test]
+fn who_may_only_write_is_not_told_of_what_is_there() {
+    let world = World::new();
+    let drawer = |room: &str| json!({"wing": "hall", "room": room, "content": format!("common {room}")});
+    let common = world.made("mempalace", "mempalace_add_drawer", &drawer("open"), "drawer_id");
+    world.made("mempalace", "mempalace_add_drawer", &drawer("yard"), "drawer_id");
+    let own = world.made("mememory", "remember", &json!({"content": "common, too"}), "id");
+    let memory = json!({"content": "Ann's own", "scope": "plans", "source": "user-said", "category": "decision"});
+    let shared = world.made("engram", "store_memory", &memory, "id");
+    world.ask("ann", "engram", "set_visibility", &json!({"id": shared, "shared": true})).0.unwrap();
+    let ends = json!({"source_wing": "hall", "source_room": "open", "target_wing": "hall", "target_room": "yard"});
+    let tunnel = world.made("mempalace", "mempalace_create_tunnel", &ends, "tunnel_id");
+    let fact = json!({"subject": "Ann", "predicate": "keeps", "object": "bees"});
+    world.made("mempalace", "mempalace_kg_add", &fact, "triple_id");
+    let ask = |set: &str, tool: &str, arguments: &Value| world.ask_with(&[Scope::Write], "bob", set, tool, arguments);
+
+    let chosen = json!({
+        "content": "x", "kind": "map", "scope": "discovery:s", "citations": [{"kind": "file", "ref": "a.rs"}],
+    });
+    for (set, tool, argument, more) in by_id().into_iter().chain([(CHOSEN_ID.0, CHOSEN_ID.1, CHOSEN_ID.2, chosen)]) {
+        let records = if argument == "tunnel_id" { vec![&tunnel] } else { vec![&common, &own, &shared] };
+        for there in records {
+            // The first characters are a part of an id.
+            for (there, absent) in [(&**there, altered(there)), (&there[..12], altered(&there[..12]))] {
+                let ask = |id: &str| {
+                    let mut arguments = more.clone();
+                    arguments[argument] = json!(id);
+                    let (reply, calls) = ask(set, tool, &arguments);
+                    (format!("{reply:?}").replace(id, "ID"), calls)
+                };
+                ask(&absent);
+                assert_eq!(ask(there), ask(&absent), "{set} {tool} {argument} {there}");
+            }
+        }
+    }
+    // A record that is there already and a new one, each twice.
+    let triple = |object: &str| json!({"subject": "ann", "predicate": "KEEPS", "object": object});
+    let rows = [
+        ("mempalace_add_drawer", "drawer_id", drawer("open"), drawer("unheard of")),
+        ("mempalace_kg_add", "triple_id", triple("bees"), triple("wasps")),
+    ];
+    for (tool, id, there, new) in rows {
+        let ask = |arguments: &Value| {
+            let mut reply = ask("mempalace", tool, arguments).0.unwrap();
+            assert_ne!(reply[id].take(), json!(common), "{tool}");
+            let said = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
+            let words = ["room", "object"].map(said);
+            words
+                .iter()
+                .filter(|word| !word.is_empty())
+                .fold(reply.to_string(), |text, word| text.replace(word, "WORD"))
+        };
+        assert_eq!([ask(&there), ask(&there)], [ask(&new), ask(&new)], "{tool}");
+    }
+    for ended in ["bees", "unheard of"] {
+        let (reply, calls) = ask("mempalace", "mempalace_kg_invalidate", &triple(ended));
+        assert!(reply.unwrap_err().contains("`read`") && calls.is_empty());
+    }
+    // Nothing of it happened.
+    assert!(world.ask("ann", "mempalace", "mempalace_get_drawer", &json!({"drawer_id": common})).0.is_ok());
+    let facts = world.ask("ann", "mempalace", "mempalace_kg_query", &json!({"entity": "ann"})).0.unwrap();
+    assert_eq!(facts["count"], 2, "{facts}");
 }
 
 #[test]

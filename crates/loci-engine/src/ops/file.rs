@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use loci_core::{Caller, ErrorCode, Filter, Memory, MemoryId, Reader, Result, Timestamp};
+use loci_core::{Caller, ErrorCode, Filter, Memory, MemoryId, Reader, Result, Scope, Timestamp};
 use uuid::Uuid;
 
 use crate::Engine;
@@ -24,14 +24,17 @@ impl Engine {
     /// Stores a memory under the first of its ids (`id_of` 0, 1, ...) that is free, unless the same text is in the
     /// same place under any of the first sixteen. An id is not free while a memory has it that the caller may not
     /// read, was forgotten, or says something else by now; where all sixteen are taken, the memory gets that of a
-    /// random number. Durable when it returns.
+    /// random number. So does each of a caller without the scope `read`, which is told of nothing that is filed already.
+    /// Durable when it returns.
     ///
     /// # Errors
     /// As for [`remember`](Engine::remember).
     pub fn file(&self, caller: &Caller, id_of: &dyn Fn(u32) -> MemoryId, request: Remember) -> Result<Filed> {
         let since = self.store.version()?;
         let (mut memory, similar) = self.requested(caller, request)?;
-        let ids: Vec<MemoryId> = (0..IDS_MAX).map(id_of).collect();
+        // Who may not read would learn from the number of an id what others filed.
+        let is_blind = !caller.principal.scopes.allow(Scope::Read);
+        let ids: Vec<MemoryId> = if is_blind { Vec::new() } else { (0..IDS_MAX).map(id_of).collect() };
         let all = Filter::of(caller.space.clone(), Reader::everything(), Timestamp::MIN);
         let mut taken = HashSet::new();
         let mut prepared = None;

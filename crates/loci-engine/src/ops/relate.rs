@@ -2,7 +2,7 @@
 
 use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX};
 use loci_core::{
-    Batch, Caller, Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Timestamp,
+    Batch, Caller, Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope, Timestamp,
 };
 use unicode_normalization::UnicodeNormalization;
 use uuid::Uuid;
@@ -61,7 +61,8 @@ pub fn name_key(name: &str) -> String {
 
 impl Engine {
     /// Notes a fact. Where the same one has an open end already, and this one too, or where it has the same beginning
-    /// and end, nothing is added. Durable when it returns.
+    /// and end, nothing is added; a caller without the scope `read` is not told so, and its names are as it spelled
+    /// them. Durable when it returns.
     ///
     /// # Errors
     /// `invalid_argument` for a blank or impossible name (`subject`, `predicate`, `object`), and for a `valid_to`
@@ -79,13 +80,17 @@ impl Engine {
         let created_at = self.now();
         let fact = Fact { space, id, subject, predicate, object, valid_from, valid_to, source, created_at };
         let triple = [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone());
+        let is_blind = !caller.principal.scopes.allow(Scope::Read);
         self.locks.change(&(&caller.space, &triple), || {
             if let Some(before) = self.same_fact(caller, &triple, &fact)? {
-                return Ok(Related::Before(before));
+                return Ok(if is_blind { Related::New(fact.clone()) } else { Related::Before(before) });
             }
             let changes = vec![Change::PutFact(Box::new(fact.clone()))];
             // A conflict if another process has noted it meanwhile, which the next attempt finds.
             self.store.commit(Batch { space: caller.space.clone(), changes })?;
+            if is_blind {
+                return Ok(Related::New(fact.clone()));
+            }
             // Its names are spelled as they were at first.
             let stored = self.same_fact(caller, &triple, &fact)?.filter(|stored| stored.id == fact.id);
             Ok(Related::New(stored.unwrap_or_else(|| fact.clone())))
