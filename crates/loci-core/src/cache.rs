@@ -25,7 +25,8 @@ pub struct CacheEntry {
 
 /// Keeps cache entries. No call for one owner sees, counts or removes those of another.
 pub trait CacheStore: Send + Sync {
-    /// Adds an entry; durable when it returns. `since` is as in
+    /// Adds an entry in the place of those of the same owner to the same question, byte for byte, expired or not; durable
+    /// when it returns. `since` is as in
     /// [`Change::NotWiped`](crate::Change::NotWiped).
     ///
     /// # Errors

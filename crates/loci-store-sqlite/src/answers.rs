@@ -36,6 +36,15 @@ pub(crate) fn put(connection: &Connection, entry: &CacheEntry, since: u64) -> Re
     unless_taken(written, || format!("a cached answer with the id `{}` exists; choose another", entry.id)).map(|_| ())
 }
 
+/// Adds an entry, and removes what its owner had for the same question.
+pub(crate) fn replace(connection: &Connection, entry: &CacheEntry, since: u64) -> Result<()> {
+    put(connection, entry, since)?;
+    let sql = "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2 AND query = ?3 AND id <> ?4";
+    let parameters = [entry.space.as_str(), &entry.owner, &entry.query, entry.id.as_str()];
+    connection.prepare_cached(sql)?.execute(parameters)?;
+    Ok(())
+}
+
 /// How near an entry is, and among equals what decides.
 type Nearness = (bool, f32, Timestamp, Reverse<String>);
 

@@ -374,7 +374,7 @@ impl JobStore for SqliteStore {
 impl CacheStore for SqliteStore {
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
         let entry = entry.clone();
-        self.opened()?.writer.run(move |connection| answers::put(connection, &entry, since))
+        self.opened()?.writer.run(move |connection| answers::replace(connection, &entry, since))
     }
 
     fn nearest_cache_entry(

@@ -148,7 +148,14 @@ impl State {
 
 impl CacheStore for NaiveStore {
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
-        self.state().put_cache_entry(entry, since)
+        let mut state = self.state();
+        state.put_cache_entry(entry, since)?;
+        let is_replaced = |other: &CacheEntry| {
+            (&other.space, &other.owner, &other.query) == (&entry.space, &entry.owner, &entry.query)
+                && other.id != entry.id
+        };
+        state.cache.retain(|_, other| !is_replaced(other));
+        Ok(())
     }
 
     fn nearest_cache_entry(

@@ -10,7 +10,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 pub struct StoreCache;
 
 /// Keep the answer to a question of the user for a while (an hour, unless the installation says
-/// otherwise), so that `check_cache` finds it when a similar question comes.
+/// otherwise), so that `check_cache` finds it when a similar question comes. It takes the place of the answer to the same
+/// question, word for word.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {

@@ -1,6 +1,6 @@
 //! What the cache of answers promises.
 
-use loci_core::{CacheEntry, ErrorCode, ModelId, QueryVector, Timestamp, Vector};
+use loci_core::{Batch, CacheEntry, Change, ErrorCode, ModelId, QueryVector, Record, Space, Timestamp, Vector};
 
 use super::examples::{NOW, cache_entry, memory, space, vector};
 use super::reading::id;
@@ -65,7 +65,11 @@ pub(super) fn equally_near_answers_come_newest_first(make: MakeStore<'_>) {
     let store = make();
     for (name, seconds) in [("d", 0), ("c", 2), ("a", 1), ("b", 2)] {
         let entry = CacheEntry { created_at: NOW.plus_seconds(seconds), ..cache_entry("ann", name) };
-        add(&*store, &with_vector(&[127, 0], CacheEntry { query: "same".to_owned(), ..entry }));
+        let entry = with_vector(&[127, 0], CacheEntry { query: "same".to_owned(), ..entry });
+        // Only an archive has several for one question.
+        let record = Box::new(Record::CacheEntry(Box::new(entry.clone())));
+        let change = Change::BringBack { record, passages: Vec::new(), since: 0, now: NOW };
+        store.commit(Batch { space: entry.space, changes: vec![change] }).expect("the entry is added");
     }
     assert_eq!(nearest(&*store, "same", None), Some("b".to_owned()));
     assert_eq!(nearest(&*store, "other", Some(&[0.6, 0.8])), Some("b".to_owned()));
@@ -105,6 +109,38 @@ pub(super) fn an_answer_is_added_once(make: MakeStore<'_>) {
     }
     assert_eq!(nearest_at(&*store, &first.query, None, NOW.plus_seconds(-1)), Some((first, 1.0)));
     add(&*store, &CacheEntry { space: space("other"), ..cache_entry("ann", "a") });
+}
+
+pub(super) fn an_answer_to_the_same_question_replaces_the_one_before(make: MakeStore<'_>) {
+    let store = make();
+    let asked =
+        |owner: &str, name: &str, query: &str| CacheEntry { query: query.to_owned(), ..cache_entry(owner, name) };
+    add(&*store, &CacheEntry { expires_at: NOW, ..asked("ann", "expired", "why?") });
+    let first = asked("ann", "a", "why?");
+    let others = [asked("ann", "b", "why"), asked("ann", "c", "WHY?"), asked("bob", "d", "why?")];
+    let elsewhere = CacheEntry { space: space("other"), ..asked("ann", "e", "why?") };
+    for entry in [&first, &elsewhere].into_iter().chain(&others) {
+        add(&*store, entry);
+    }
+    // A refused entry takes nothing away.
+    let taken = store.put_cache_entry(&asked("ann", "d", "why?"), 0).expect_err("it is taken");
+    assert_eq!((taken.code, nearest(&*store, "why?", None)), (ErrorCode::Conflict, Some("a".to_owned())));
+    // The clock does not matter.
+    let second =
+        CacheEntry { created_at: NOW.plus_seconds(-9), response: "newer".to_owned(), ..asked("ann", "f", "why?") };
+    add(&*store, &second);
+    assert_eq!(nearest_at(&*store, "why?", None, NOW), Some((second, 1.0)));
+    let named = |space: &Space, owner: &str| {
+        let ever = Timestamp::MIN;
+        let named = store.cached_queries(space, owner, ever).expect("the store can be read");
+        named.into_iter().map(|(id, _)| id.to_string()).collect::<Vec<_>>()
+    };
+    let here = memory("a").space;
+    assert_eq!(
+        (named(&here, "ann"), named(&here, "bob")),
+        (vec!["b".to_owned(), "c".to_owned(), "f".to_owned()], vec!["d".to_owned()])
+    );
+    assert_eq!(named(&space("other"), "ann"), ["e"]);
 }
 
 pub(super) fn answers_are_named_and_deleted(make: MakeStore<'_>) {

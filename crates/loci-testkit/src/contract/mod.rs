@@ -218,6 +218,7 @@ promises! {
         equally_near_answers_come_newest_first,
         an_answer_is_for_its_owner_alone_until_it_expires,
         an_answer_is_added_once,
+        an_answer_to_the_same_question_replaces_the_one_before,
         answers_are_named_and_deleted,
         many_large_answers_are_deleted;
     keyed_answers:
