@@ -99,6 +99,8 @@ deny:
     command -v cargo-deny >/dev/null || { echo "cargo-deny is missing: run scripts/setup first" >&2; exit 1; }
     cargo deny check licenses bans sources
     cargo deny --manifest-path fuzz/Cargo.toml check licenses bans sources
+    # Every crate in the binary is named with its licence.
+    cargo xtask notices --check
     if fetched=$(cargo deny fetch db 2>&1); then
         cargo deny check advisories
     else

@@ -1,18 +1,25 @@
-//! Tasks of the repository that are no part of the product: `cargo xtask tidy` holds the house rules.
+//! Tasks of the repository that are no part of the product: `cargo xtask tidy` holds the house rules, `cargo xtask
+//! notices` writes the notices of third parties.
 
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
+mod notices;
 mod tidy;
 
 #[expect(clippy::print_stderr, reason = "this is a command line, and its words go to stderr")]
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments != ["tidy"] {
-        eprintln!("usage: cargo xtask tidy");
-        return Ok(ExitCode::from(2));
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["tidy"] => {}
+        ["notices"] => return notices::run(false).map(|()| ExitCode::SUCCESS),
+        ["notices", "--check"] => return notices::run(true).map(|()| ExitCode::SUCCESS),
+        _ => {
+            eprintln!("usage: cargo xtask tidy | notices [--check]");
+            return Ok(ExitCode::from(2));
+        }
     }
     // Without dependencies nothing is resolved or downloaded: what the manifests declare is enough.
     let metadata = MetadataCommand::new().no_deps().exec().context("cannot read the workspace with cargo metadata")?;

@@ -150,6 +150,8 @@ pub enum Command {
         #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
         out: Option<PathBuf>,
     },
+    /// Print the licences of loci and of all that it contains
+    Notices,
     /// Print the reference page
     #[command(hide = true)]
     Reference,

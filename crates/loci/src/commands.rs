@@ -15,6 +15,7 @@ pub mod import;
 pub mod list;
 pub mod man;
 pub mod mcp;
+pub mod notices;
 pub mod palace;
 pub mod reference;
 pub mod reindex;

@@ -74,6 +74,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         Command::Completions { shell } => return commands::completions::run(*shell),
         Command::Man { out } => return commands::man::run(out.as_deref()),
+        Command::Notices => return commands::notices::run(),
         Command::Reference => return commands::reference::run(),
         _ => {}
     }
@@ -111,7 +112,7 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::Reindex { embeddings } => commands::reindex::run(settings, *embeddings, output),
         Command::Doctor(arguments) => commands::doctor::run(settings, arguments, output),
         Command::Bench(command) => commands::bench::run(settings, command, output),
-        Command::Completions { .. } | Command::Man { .. } | Command::Reference => Ok(()),
+        Command::Completions { .. } | Command::Man { .. } | Command::Notices | Command::Reference => Ok(()),
     }
 }
 

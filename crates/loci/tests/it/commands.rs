@@ -161,6 +161,10 @@ fn scripts_and_pages_are_made_without_a_store() {
         assert!(place.run(&["completions", shell]).succeeded().stdout.contains("loci"));
     }
     assert!(place.run(&["man"]).succeeded().stdout.contains(".TH loci 1"));
+    let notices = place.run(&["notices"]).succeeded().stdout;
+    for of in ["all-MiniLM-L6-v2", "\nrusqlite 0.", "\ntokio 1.", "Permission is hereby granted, free of charge"] {
+        assert!(notices.contains(of), "{of}");
+    }
     let pages = place.path("pages");
     place.run(&["man", "--out", pages.to_str().unwrap()]).succeeded();
     assert!(pages.join("loci-token-create.1").exists());
