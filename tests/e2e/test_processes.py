@@ -14,11 +14,14 @@ import termios
 import threading
 import time
 import unittest
+import urllib.request
 
 from support import LOCI, AsyncTestCase, Server, configuration, data_folder, environment, run, service, stdio_client, value
 
 DIALECTS = ["vault", "mememory", "memory-mcp", "engram", "mempalace"]
 PATIENCE_SECONDS = 60
+# More than a process works on at a time.
+WAITING_WRITERS = 160
 # The palace's name of what the others call no project.
 WING = "harbour"
 
@@ -248,6 +251,35 @@ class Processes(AsyncTestCase):
                 eventually(lambda: stats(data)["memories"] == 1, "nobody removed what had expired")
                 self.assertEqual(run(data, "doctor").returncode, 0)
                 self.assertEqual(servers[1 - doomed].stop(), 0)
+
+    def test_reads_are_answered_while_more_writers_than_slots_wait_for_a_lock(self):
+        with data_folder() as data, Server(data, "--no-auth") as server:
+
+            def ask(tool, arguments):
+                message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+                headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+                request = urllib.request.Request(f"{server.url}/mcp/mememory", json.dumps(message).encode(), headers)
+                with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as reply:
+                    return json.load(reply)["result"]
+
+            ask("remember", {"content": "The harbour opens at six"})
+            answered = []
+            with contextlib.closing(sqlite3.connect(data / "loci.db", isolation_level=None, timeout=60)) as holder:
+                holder.execute("BEGIN IMMEDIATE")
+                texts = [f"Ship {number} is in" for number in range(WAITING_WRITERS)]
+                writers = [
+                    threading.Thread(target=lambda text=text: answered.append(ask("remember", {"content": text})))
+                    for text in texts
+                ]
+                for writer in writers:
+                    writer.start()
+                for read, arguments in [("recall", {"query": "harbour"}), ("list", {}), ("stats", {})] * 5:
+                    self.assertFalse(ask(read, arguments)["isError"], read)
+                    self.assertEqual(answered, [], f"{read} waited for writers")
+                holder.execute("ROLLBACK")
+            for writer in writers:
+                writer.join()
+            self.assertEqual(sum(not reply["isError"] for reply in answered), WAITING_WRITERS)
 
     async def test_each_message_is_judged_once_by_all_processes_together(self):
         judged = collections.Counter()

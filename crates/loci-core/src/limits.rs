@@ -31,7 +31,8 @@ pub const REPLY_CONTENT_BYTES_MAX: usize = 8 << 20;
 /// grows as JSON.
 pub const REPLY_TEXT_BYTES_MAX: usize = 2 * REPLY_CONTENT_BYTES_MAX;
 /// Bytes of replies that one process holds for clients which have not read them yet, and of those
-/// being made; further calls wait.
+/// being made; further calls wait. So many for calls that only read, and as many for batches and
+/// calls that may write.
 pub const REPLIES_HELD_BYTES_MAX: usize = 64 << 20;
 /// Bytes of one HTTP request body, and of one line on stdio: 1 MiB of content may be 6 MiB of
 /// JSON escapes.
@@ -49,7 +50,8 @@ pub const REQUESTS_HELD_BYTES_MAX: usize = 64 << 20;
 pub const REQUEST_NESTING_MAX: usize = 128;
 /// Requests of one JSON-RPC batch.
 pub const BATCH_REQUESTS_MAX: usize = 64;
-/// Calls that one process works on at a time; further ones wait.
+/// Calls that only read that one process works on at a time, and calls that may write; further
+/// ones wait, and reads never behind writes.
 pub const CALLS_IN_FLIGHT_MAX: usize = 64;
 /// Calls of one process that wait for services of others at a time; further ones wait, and apart
 /// from those that need the store alone.

@@ -27,7 +27,7 @@ use crate::body;
 use crate::host::Host;
 use crate::message::{self, Incoming, Refusal};
 use crate::rate_limit::charge_batch;
-use crate::reply_share::ReplyShare;
+use crate::reply_share::{CallKind, ReplyShare};
 use crate::subscription::{Since, is_listen, lock};
 
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
@@ -121,8 +121,9 @@ impl Endpoint {
         let (Some(dialect), ClientRequest::CallToolRequest(call)) = (self.dialect, request) else { return };
         let Some(tool) = dialect.tool(&call.params.name) else { return };
         let (caller, arguments) = (caller.clone(), call.params.arguments.clone().unwrap_or_default());
-        let denied =
-            self.host.call(move |engine| Ok(dialect.deny(tool, Context { engine, caller: &caller }, arguments)));
+        let denied = self.host.call(CallKind::Reads, move |engine| {
+            Ok(dialect.deny(tool, Context { engine, caller: &caller }, arguments))
+        });
         if let Err(error) = denied.await {
             tracing::warn!(tool = tool.name, %error, "a call that was denied may not stand in the audit log");
         }

@@ -143,10 +143,9 @@ impl DialectHandler {
     ) -> Result<Vec<String>, ErrorData> {
         let (argument, prefix) = (request.argument.name, request.argument.value);
         let named = (uri.clone(), argument.clone());
-        let values = self
-            .shared
-            .host
-            .call(move |engine| (resources.complete)(Context { engine, caller: &caller }, &uri, &argument, &prefix));
+        let values = self.shared.host.call(CallKind::Reads, move |engine| {
+            (resources.complete)(Context { engine, caller: &caller }, &uri, &argument, &prefix)
+        });
         values.await.map_err(|error| protocol_error(&error))?.ok_or_else(|| {
             let message = format!("there is no resource template `{}` with a variable `{}`", named.0, named.1);
             ErrorData::invalid_params(message, None)

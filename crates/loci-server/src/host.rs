@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use crate::reply_share::ReplyBudget;
+use crate::reply_share::{CallKind, ReplyBudget};
 use crate::request_share::RequestBudget;
 use crate::subscription_slots::SubscriptionSlots;
 
@@ -21,7 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The engine as handlers use it. One for each process.
 pub struct Host {
     engine: Arc<Engine>,
-    calls: Arc<Semaphore>,
+    reads: Arc<Semaphore>,
+    writes: Arc<Semaphore>,
     outside_calls: Arc<Semaphore>,
     replies: ReplyBudget,
     requests: RequestBudget,
@@ -36,7 +37,8 @@ impl Host {
     pub fn new(engine: Arc<Engine>) -> Arc<Self> {
         Arc::new(Host {
             engine,
-            calls: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
+            reads: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
+            writes: Arc::new(Semaphore::new(CALLS_IN_FLIGHT_MAX)),
             outside_calls: Arc::new(Semaphore::new(OUTSIDE_CALLS_IN_FLIGHT_MAX)),
             replies: ReplyBudget::new(),
             requests: RequestBudget::new(),
@@ -68,34 +70,31 @@ impl Host {
         &self.requests
     }
 
-    /// Runs blocking work for a caller, as one of at most [`CALLS_IN_FLIGHT_MAX`].
+    /// Runs blocking work for a caller, as one of at most so many of its kind. While another process holds the lock of
+    /// the store, calls that write wait in their threads for it: those that only read never wait for them, and neither
+    /// waits for services of others.
     ///
     /// # Errors
     /// What the work fails with; `internal` if it panicked; `unavailable` if it is not done within
-    /// [`CALL_SECONDS_MAX`] (it then goes on, and keeps its place among the calls).
+    /// [`CALL_SECONDS_MAX`] (it then goes on, and still counts among the calls); `rate_limited` if it has to wait for
+    /// services of others and too many calls do so for [`CALL_SECONDS_MAX`].
     pub(crate) async fn call<T: Send + 'static>(
         &self,
+        kind: CallKind,
         work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = Arc::clone(&self.calls).acquire_owned().await.map_err(|_| closed())?;
-        self.block(Some(permit), work).await
-    }
-
-    /// Runs work that waits for a service of others, as one of at most
-    /// [`OUTSIDE_CALLS_IN_FLIGHT_MAX`], so that calls which need the store alone never wait for it.
-    ///
-    /// # Errors
-    /// As for [`Host::call`]; `rate_limited` if no place is free within [`CALL_SECONDS_MAX`].
-    pub(crate) async fn call_outside<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Engine) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let place = Arc::clone(&self.outside_calls).acquire_owned();
-        let waited = tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), place).await;
-        let permit = waited.map_err(|_elapsed| {
-            let message = "too many calls wait for services outside of loci; try again when some are answered";
-            Error::new(ErrorCode::RateLimited, message)
-        })?;
+        let permit = match kind {
+            CallKind::Reads => Arc::clone(&self.reads).acquire_owned().await,
+            CallKind::Writes => Arc::clone(&self.writes).acquire_owned().await,
+            CallKind::Outside => {
+                let permit = Arc::clone(&self.outside_calls).acquire_owned();
+                let waited = tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), permit).await;
+                waited.map_err(|_elapsed| {
+                    let message = "too many calls wait for services outside of loci; try again when some are answered";
+                    Error::new(ErrorCode::RateLimited, message)
+                })?
+            }
+        };
         self.block(Some(permit.map_err(|_| closed())?), work).await
     }
 
@@ -204,8 +203,22 @@ mod tests {
         Host::new(Arc::new(Engine::new(Arc::new(NaiveStore::new()), embedder, clock, SearchMode::Words)))
     }
 
+    fn slots(host: &Host, kind: CallKind) -> &Semaphore {
+        match kind {
+            CallKind::Reads => &host.reads,
+            CallKind::Writes => &host.writes,
+            CallKind::Outside => &host.outside_calls,
+        }
+    }
+
     #[tokio::test]
     async fn calls_beyond_the_limit_wait_and_those_that_are_given_up_meanwhile_never_run() {
+        for kind in [CallKind::Reads, CallKind::Writes] {
+            calls_beyond_the_limit_wait(kind).await;
+        }
+    }
+
+    async fn calls_beyond_the_limit_wait(kind: CallKind) {
         let (host, ran) = (host(), Arc::new(AtomicUsize::new(0)));
         let (release, held) = mpsc::channel::<()>();
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
@@ -219,7 +232,7 @@ mod tests {
                     let _ = held.lock().unwrap().recv();
                     Ok(())
                 };
-                host.call(work).await
+                host.call(kind, work).await
             })
         };
         let running: Vec<_> = (0..CALLS_IN_FLIGHT_MAX).map(|_| call(&host)).collect();
@@ -232,13 +245,13 @@ mod tests {
         // A call that began is done to its end, and keeps its place until then.
         let mut running = running.into_iter();
         running.next().unwrap().abort();
-        assert_eq!(host.calls.available_permits(), 0);
+        assert_eq!(slots(&host, kind).available_permits(), 0);
         drop(release);
         for call in running.chain([waiting]) {
             call.await.unwrap().unwrap();
         }
         assert_eq!(ran.load(Ordering::SeqCst), CALLS_IN_FLIGHT_MAX + 1);
         let all = u32::try_from(CALLS_IN_FLIGHT_MAX).unwrap();
-        drop(host.calls.acquire_many(all).await.unwrap());
+        drop(slots(&host, kind).acquire_many(all).await.unwrap());
     }
 }

@@ -31,7 +31,7 @@ struct Held {
     bytes: usize,
 }
 
-/// What a call may do, which tells how long its reply can be.
+/// What a call may do, which tells how long its reply can be and which calls it may have to wait for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallKind {
     /// It changes nothing, so that a reply which is too long may be refused. May return many records.
@@ -59,26 +59,37 @@ impl ReplyShare {
     }
 }
 
-/// The budget of one process.
-pub(crate) struct ReplyBudget(Arc<Semaphore>);
+/// The budget of one process. Calls that may write wait for locks while they hold their shares, so that those which only
+/// read have a part of their own.
+pub(crate) struct ReplyBudget {
+    reads: Arc<Semaphore>,
+    writes: Arc<Semaphore>,
+}
 
 impl ReplyBudget {
     pub(crate) fn new() -> Self {
-        ReplyBudget(Arc::new(Semaphore::new(REPLIES_HELD_BYTES_MAX)))
+        let part = || Arc::new(Semaphore::new(REPLIES_HELD_BYTES_MAX));
+        ReplyBudget { reads: part(), writes: part() }
     }
 
-    async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit> {
-        let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let taken = Arc::clone(&self.0).acquire_many_owned(permits);
-        tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), taken).await.ok().and_then(Result::ok).ok_or_else(
-            || {
-                Error::unavailable(
-                    "too many calls are at work, or have replies that their clients did not read yet; read those, or \
-                     try again later",
-                )
-            },
-        )
+    /// The part for calls of this kind; a batch may hold calls of any.
+    fn part(&self, kind: CallKind, of_batch: bool) -> &Arc<Semaphore> {
+        if of_batch || kind == CallKind::Writes { &self.writes } else { &self.reads }
     }
+}
+
+/// Takes a share of a part of the budget.
+async fn take(part: &Arc<Semaphore>, bytes: usize) -> Result<OwnedSemaphorePermit> {
+    let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let taken = Arc::clone(part).acquire_many_owned(permits);
+    tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), taken).await.ok().and_then(Result::ok).ok_or_else(
+        || {
+            Error::unavailable(
+                "too many calls are at work, or have replies that their clients did not read yet; read those, or \
+                     try again later",
+            )
+        },
+    )
 }
 
 impl Host {
@@ -86,7 +97,7 @@ impl Host {
     /// of a reply.
     ///
     /// # Errors
-    /// As for [`Host::call`], and: `unavailable` if the budget stays used up for
+    /// As for [`Host::call`], and: `unavailable` if its part of the budget stays used up for
     /// [`CALL_SECONDS_MAX`]; `too_large` if the reply is longer than [`REPLY_TEXT_BYTES_MAX`] and
     /// nothing was changed, or if earlier replies of the batch leave no room.
     pub(crate) async fn call_for_reply<T: Send + 'static>(
@@ -102,22 +113,23 @@ impl Host {
             return Err(Error::new(ErrorCode::TooLarge, message));
         }
         let bytes_max = if share.of_batch { REPLY_CONTENT_BYTES_MAX } else { kind.bytes_max() };
+        let part = self.replies().part(kind, share.of_batch);
         if kind == CallKind::Outside {
             // Nothing is held while others think about it.
-            let outcome = self.call_outside(work).await?;
+            let outcome = self.call(kind, work).await?;
             let bytes = length(&outcome);
             if held.permit.is_none() {
-                held.permit = Some(self.replies().take(if share.of_batch { bytes_max } else { bytes }).await?);
+                held.permit = Some(take(part, if share.of_batch { bytes_max } else { bytes }).await?);
             }
             held.bytes += bytes;
             return Ok(outcome);
         }
         let permit = match held.permit.take() {
             Some(permit) => permit,
-            None => self.replies().take(bytes_max).await?,
+            None => take(part, bytes_max).await?,
         };
         // The permit goes with the work, which may outlive this future.
-        let (outcome, mut permit) = self.call(move |engine| Ok((work(engine), permit))).await?;
+        let (outcome, mut permit) = self.call(kind, move |engine| Ok((work(engine), permit))).await?;
         let bytes = outcome.as_ref().map_or(0, length);
         if kind == CallKind::Reads && bytes > REPLY_TEXT_BYTES_MAX {
             let message =
@@ -148,7 +160,11 @@ mod tests {
     }
 
     fn free(host: &Host) -> usize {
-        host.replies().0.available_permits()
+        host.replies().reads.available_permits()
+    }
+
+    fn free_for_writes(host: &Host) -> usize {
+        host.replies().writes.available_permits()
     }
 
     async fn reply(host: &Host, share: &ReplyShare, kind: CallKind, bytes: usize) -> Result<String> {
@@ -206,13 +222,51 @@ mod tests {
         assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX);
     }
 
+    /// As while another process holds the lock of the store.
+    #[tokio::test]
+    async fn reads_never_wait_for_writes() {
+        for of_batch in [false, true] {
+            let host = host();
+            let (release, held) = std::sync::mpsc::channel::<()>();
+            let held = Arc::new(std::sync::Mutex::new(held));
+            let mut writes = tokio::task::JoinSet::new();
+            for _ in 0..2 * CALLS_IN_FLIGHT_MAX {
+                let (host, held) = (Arc::clone(&host), Arc::clone(&held));
+                writes.spawn(async move {
+                    let share = if of_batch { ReplyShare::of_batch() } else { ReplyShare::default() };
+                    let work = move |_: &Engine| {
+                        let _ = held.lock().unwrap().recv();
+                        Ok("x".repeat(10))
+                    };
+                    host.call_for_reply(&share, CallKind::Writes, String::len, work).await.map(|reply| reply.len())
+                });
+            }
+            let least = if of_batch { REPLY_CONTENT_BYTES_MAX } else { CONTENT_BYTES_MAX };
+            while free_for_writes(&host) >= least {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..2 * CALLS_IN_FLIGHT_MAX {
+                let share = ReplyShare::default();
+                let read = reply(&host, &share, CallKind::Reads, 1);
+                let patience = Duration::from_secs(CALL_SECONDS_MAX);
+                tokio::time::timeout(patience, read).await.expect("a read waits for the writes").unwrap();
+            }
+            assert!(writes.try_join_next().is_none(), "the writes wait all the while");
+            drop(release);
+            while let Some(write) = writes.join_next().await {
+                assert_eq!(write.unwrap(), Ok(10));
+            }
+            assert_eq!((free(&host), free_for_writes(&host)), (REPLIES_HELD_BYTES_MAX, REPLIES_HELD_BYTES_MAX));
+        }
+    }
+
     #[tokio::test]
     async fn a_batch_has_one_share_and_ends_when_it_is_full() {
         let host = host();
         let share = ReplyShare::of_batch();
         for bytes in [REPLY_CONTENT_BYTES_MAX - 1, 1] {
             reply(&host, &share, CallKind::Reads, bytes).await.unwrap();
-            assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX - REPLY_CONTENT_BYTES_MAX);
+            assert_eq!(free_for_writes(&host), REPLIES_HELD_BYTES_MAX - REPLY_CONTENT_BYTES_MAX);
         }
         let refused = reply(&host, &share, CallKind::Writes, 1).await;
         assert_eq!(refused.unwrap_err().code, ErrorCode::TooLarge);
