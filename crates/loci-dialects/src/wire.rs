@@ -39,7 +39,7 @@ pub fn rounded(number: f64, digits: i32) -> f64 {
 
 /// Why a result is there, and where it stands: for `_meta` and for people who ask.
 pub fn explained(hit: &Hit) -> Value {
-    let Signals { relevance, bm25, cosine, words_weight, context, asked_for, passage, .. } = hit.signals;
+    let Signals { relevance, bm25, cosine, words_weight, context, asked_for, identifiers, passage, .. } = hit.signals;
     json!({
         "id": hit.memory.id.as_str(),
         "final": rounded(hit.score, 6),
@@ -49,6 +49,7 @@ pub fn explained(hit: &Hit) -> Value {
         "words_weight": rounded(words_weight, 4),
         "context": rounded(context, 4),
         "signals": rounded(asked_for, 4),
+        "identifiers": identifiers,
         "passage": passage + 1,
         "weight": hit.signals.weight,
         "age_days": rounded(hit.signals.age_days, 4),

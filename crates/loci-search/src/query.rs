@@ -1,5 +1,7 @@
 //! What a question asks for, seen through its words.
 
+pub mod identifiers;
+
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
@@ -11,6 +13,7 @@ use crate::analysis::vocabulary::{is_stop_word, without_contraction};
 use crate::analysis::{query_terms, term_of_unit, terms_of_run};
 use crate::dates::{self, marks};
 use crate::document::speaker_mark;
+use identifiers::Identifier;
 
 /// Most marks of speakers of a query.
 pub const SPEAKER_MARKS_MAX: usize = 16;
@@ -30,6 +33,8 @@ pub struct Query {
     /// What stands in quotation marks and must be in an answer; what the index has no terms for is
     /// no phrase.
     pub phrases: Vec<Phrase>,
+    /// The identifiers that it names, at most [`identifiers::IDENTIFIERS_MAX`]: what holds them comes first.
+    pub identifiers: Vec<Identifier>,
     /// Marks of the speakers that it may name: its capitalised words and runs of up to three.
     pub speakers: Vec<String>,
     /// Marks of the time that it names: a passage that has any of them fits.
@@ -49,6 +54,7 @@ impl Query {
         Query {
             terms: query_terms(text),
             phrases: quotes(&folded).filter_map(Phrase::of).take(PHRASES_MAX).collect(),
+            identifiers: identifiers::identifiers(&folded),
             speakers: speakers(&folded),
             dates,
             days,

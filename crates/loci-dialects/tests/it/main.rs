@@ -6,6 +6,7 @@ mod case;
 mod cases;
 #[path = "../../../loci-engine/tests/it/faulty_store.rs"]
 mod faulty_store;
+mod identifiers;
 mod not_found;
 mod schemas;
 mod wake_up;

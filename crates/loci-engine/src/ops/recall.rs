@@ -1,5 +1,6 @@
 //! Finding memories by a question in natural language.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,10 +24,12 @@ const CANDIDATES_PER_RESULT: usize = 4;
 const CANDIDATES_MIN: usize = 50;
 /// Candidates that are asked for at most to find what the query quotes.
 const QUOTING_CANDIDATES_MAX: usize = 3_200;
-/// Bytes of text that are read at most to find it.
-const QUOTING_BYTES_MAX: usize = 64 << 20;
+/// Candidates that are asked for at most to find an identifier: what holds it whole is among the best by words.
+const IDENTIFIED_CANDIDATES_MAX: usize = 800;
+/// Bytes of text that are read at most to find what has to be there word for word.
+const HOLDERS_BYTES_MAX: usize = 64 << 20;
 /// Texts that are read at a time.
-const QUOTING_READ: usize = 64;
+const HOLDERS_READ: usize = 64;
 /// Results that are read at a time, before it is known how large they are.
 const HITS_READ: usize = 16;
 
@@ -82,6 +85,9 @@ pub struct Signals {
     pub context: f64,
     /// What was added for a speaker or time that the query names.
     pub asked_for: f64,
+    /// How many of the identifiers that the query names it holds. What holds more comes first, whatever its score by
+    /// the caller's ranking, unless that is negative infinity.
+    pub identifiers: usize,
     /// Its place by words among the candidates, with what its thread adds, from 1; none if no word of the
     /// query occurs in it or around it.
     pub rank_by_words: Option<usize>,
@@ -162,11 +168,20 @@ impl Ranking {
     }
 }
 
-/// What holds a quotation.
-struct Quoting {
+/// What a search looks through for memories that hold something word for word.
+struct Pool<'a> {
+    filter: &'a Filter,
+    limit: usize,
+    paging: Option<&'a Paging<'a>>,
+    /// Finds so many candidates that hold all of these terms.
+    find: &'a dyn Fn(&[String], usize) -> Result<Candidates>,
+}
+
+/// What holds something word for word.
+struct Holders {
     candidates: Candidates,
-    /// Those of the candidates that hold it word for word.
-    holders: HashSet<MemoryId>,
+    /// Those of the candidates that hold it, with how much of it.
+    held: HashMap<MemoryId, usize>,
     /// Whether there may be more of them that were not looked at.
     is_cut: bool,
 }
@@ -275,17 +290,19 @@ impl Engine {
         let quotes = self.weights.phrases && query.quotes();
         // Who goes on stays with what the first page showed.
         let was_quoted = paging.and_then(|paging| paging.is_quoted);
+        let pool = Pool { filter: &filter, limit, paging, find: &find };
         let quoting = if quotes && was_quoted != Some(false) {
-            Some(self.quoting(&filter, &query, limit, paging, &find)?)
+            let holds = |memory: &Memory| usize::from(holds_all(memory, &query));
+            Some(self.holders(&pool, &query.required(), QUOTING_CANDIDATES_MAX, &holds)?)
         } else {
             None
         };
-        let (candidates, holders) = match quoting {
-            Some(quoting) if !quoting.holders.is_empty() || was_quoted == Some(true) => {
+        let (mut candidates, holders) = match quoting {
+            Some(quoting) if !quoting.held.is_empty() || was_quoted == Some(true) => {
                 if quoting.is_cut && paging.is_some() {
                     notices.push("not all texts with the words of the quotation were looked through".to_owned());
                 }
-                (quoting.candidates, Some(quoting.holders))
+                (quoting.candidates, Some(quoting.held))
             }
             _ => {
                 if quotes {
@@ -296,6 +313,7 @@ impl Engine {
                 (find(&[], wanted)?, None)
             }
         };
+        let identified = self.identified(&pool, &query, &mut candidates)?;
         let lacking = vector.as_ref().filter(|_| candidates.passages_without_vector > 0);
         if lacking.is_some() {
             notices.push(format!(
@@ -310,9 +328,10 @@ impl Engine {
         // A scale that begins at the last candidate would be another one on every page.
         let depth = if paging.is_some() { usize::MAX } else { wanted };
         let fused = self.fused(&candidates, &query, &marks, depth);
-        let mut ranked = ranked(&candidates.hits, &fused, &accesses, filter.live_at, request.ranking);
+        let held = |candidate: &Candidate| identified.get(&candidate.id).copied().unwrap_or(0);
+        let mut ranked = ranked(&candidates.hits, &fused, &accesses, &held, filter.live_at, request.ranking);
         if let Some(holders) = &holders {
-            ranked.retain(|(_, _, candidate)| holders.contains(&candidate.id));
+            ranked.retain(|(_, _, candidate)| holders.contains_key(&candidate.id));
         }
         let ranked = in_order(ranked, paging);
         let lacking = lacking.cloned();
@@ -359,51 +378,81 @@ impl Engine {
         })
     }
 
-    /// Candidates for what the query quotes, and the ids of those that hold it word for word and were not
-    /// returned before. The index knows who has all words of a quotation; in which order, only the text does.
-    fn quoting(
+    /// Candidates for what has to be there word for word, and those that hold some of it and were not returned before.
+    /// The index knows who has all of its terms; in which order and between which signs, only the text does.
+    fn holders(
         &self,
-        filter: &Filter,
-        query: &Query,
-        limit: usize,
-        paging: Option<&Paging<'_>>,
-        find: &dyn Fn(&[String], usize) -> Result<Candidates>,
-    ) -> Result<Quoting> {
-        let required = query.required();
-        let (mut looked_at, mut holders, mut bytes) = (HashSet::new(), HashSet::new(), 0);
-        let returned = paging.map_or(0, |paging| paging.returned);
-        let is_returned = |id: &MemoryId| paging.is_some_and(|paging| (paging.is_returned)(id));
-        let wanted_max = QUOTING_CANDIDATES_MAX + returned;
-        let mut wanted = candidates_for(limit) + returned;
+        pool: &Pool<'_>,
+        required: &[String],
+        wanted_max: usize,
+        held_by: &dyn Fn(&Memory) -> usize,
+    ) -> Result<Holders> {
+        let (mut looked_at, mut held, mut bytes) = (HashSet::new(), HashMap::new(), 0);
+        let returned = pool.paging.map_or(0, |paging| paging.returned);
+        let is_returned = |id: &MemoryId| pool.paging.is_some_and(|paging| (paging.is_returned)(id));
+        let wanted_max = wanted_max + returned;
+        let mut wanted = candidates_for(pool.limit) + returned;
         loop {
-            let mut candidates = find(&required, wanted)?;
+            let mut candidates = (pool.find)(required, wanted)?;
             candidates
                 .hits
                 .sort_by(|left, right| right.bm25.total_cmp(&left.bm25).then_with(|| left.id.cmp(&right.id)));
             let new = candidates.hits.iter().map(|candidate| &candidate.id);
             let new: Vec<MemoryId> = new.filter(|id| !looked_at.contains(*id) && !is_returned(id)).cloned().collect();
-            for ids in new.chunks(QUOTING_READ) {
-                if bytes < QUOTING_BYTES_MAX {
-                    for memory in self.store.get_all(filter, ids)? {
+            for ids in new.chunks(HOLDERS_READ) {
+                if bytes < HOLDERS_BYTES_MAX {
+                    for memory in self.store.get_all(pool.filter, ids)? {
                         bytes += memory.text_bytes();
-                        if holds_all(&memory, query) {
-                            holders.insert(memory.id);
+                        let much = held_by(&memory);
+                        if much > 0 {
+                            held.insert(memory.id, much);
                         }
                     }
                 }
             }
             // A message and the memory made from it count as one.
-            let origins = candidates.hits.iter().filter(|candidate| holders.contains(&candidate.id));
+            let origins = candidates.hits.iter().filter(|candidate| held.contains_key(&candidate.id));
             let origins: HashSet<_> =
                 origins.map(|candidate| candidate.source.as_ref().unwrap_or(&candidate.id)).collect();
-            let is_enough = origins.len() >= limit;
-            let is_cut = bytes >= QUOTING_BYTES_MAX || candidates.hits.len() >= wanted && wanted >= wanted_max;
+            let is_enough = origins.len() >= pool.limit;
+            let is_cut = bytes >= HOLDERS_BYTES_MAX || candidates.hits.len() >= wanted && wanted >= wanted_max;
             if is_enough || is_cut || candidates.hits.len() < wanted {
-                return Ok(Quoting { candidates, holders, is_cut: is_cut && !is_enough });
+                return Ok(Holders { candidates, held, is_cut: is_cut && !is_enough });
             }
             looked_at.extend(new);
             wanted = (wanted * 4).min(wanted_max);
         }
+    }
+
+    /// How many of the identifiers of the query the memories hold that were not returned before, of those that hold any.
+    /// These are among the candidates after it.
+    fn identified(
+        &self,
+        pool: &Pool<'_>,
+        query: &Query,
+        candidates: &mut Candidates,
+    ) -> Result<HashMap<MemoryId, usize>> {
+        let mut identified = HashMap::new();
+        let held_by = |memory: &Memory| {
+            let texts = searched_texts(memory);
+            query.identifiers.iter().filter(|identifier| texts.iter().any(|text| identifier.is_in(text))).count()
+        };
+        for identifier in &query.identifiers {
+            let found = self.holders(pool, identifier.terms(), IDENTIFIED_CANDIDATES_MAX, &held_by)?;
+            let known: HashSet<&MemoryId> = candidates.hits.iter().map(|candidate| &candidate.id).collect();
+            let is_new =
+                |candidate: &Candidate| found.held.contains_key(&candidate.id) && !known.contains(&candidate.id);
+            let mut new: Vec<Candidate> = found.candidates.hits.into_iter().filter(is_new).collect();
+            for place in new.iter_mut().filter_map(|candidate| candidate.place_in_thread.as_mut()) {
+                place.thread += candidates.threads.len();
+            }
+            if !new.is_empty() {
+                candidates.threads.extend(found.candidates.threads);
+                candidates.hits.extend(new);
+            }
+            identified.extend(found.held);
+        }
+        Ok(identified)
     }
 
     /// What the ranking makes of each candidate.
@@ -462,9 +511,14 @@ impl Engine {
 
 /// Whether the memory holds all that the query quotes.
 fn holds_all(memory: &Memory, query: &Query) -> bool {
-    let metadata = memory.metadata();
-    let texts = || std::iter::once(&memory.content).chain(&memory.summary).chain(&metadata);
-    query.phrases.iter().all(|phrase| texts().any(|text| phrase.is_in(text)))
+    let texts = searched_texts(memory);
+    query.phrases.iter().all(|phrase| texts.iter().any(|text| phrase.is_in(text)))
+}
+
+/// The texts of a memory that are searched.
+fn searched_texts(memory: &Memory) -> Vec<Cow<'_, str>> {
+    let texts = std::iter::once(&memory.content).chain(&memory.summary).map(|text| Cow::from(text.as_str()));
+    texts.chain(memory.metadata().into_iter().map(Cow::from)).collect()
 }
 
 /// How many candidates are scored for so many results.
@@ -476,6 +530,7 @@ fn ranked<'a>(
     candidates: &'a [Candidate],
     fused: &[Fused],
     accesses: &[u64],
+    held: &dyn Fn(&Candidate) -> usize,
     now: Timestamp,
     ranking: &dyn Fn(&Signals) -> f64,
 ) -> Vec<Ranked<'a>> {
@@ -491,6 +546,7 @@ fn ranked<'a>(
             words_weight: fused.words_weight,
             context: fused.context,
             asked_for: fused.signals,
+            identifiers: held(candidate),
             passage: candidate.passage,
             rank_by_words: by_words[index],
             rank_by_meaning: by_meaning[index],
@@ -521,7 +577,7 @@ fn among_equals(left: &Candidate, right: &Candidate) -> Ordering {
 }
 
 /// Best first, without what was returned before and what pairs with it, and without the lesser one of each pair:
-/// a memory and what was made from it.
+/// a memory and what was made from it. What holds an identifier has at least the score of what comes after it.
 fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> Vec<(f64, Signals, MemoryId)> {
     let (mut ids, mut sources) = (HashSet::new(), HashSet::new());
     if let Some(paging) = paging {
@@ -537,7 +593,12 @@ fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> Vec<(f6
         ranked = new;
     }
     let among_equals = if paging.is_some() { by_id } else { among_equals };
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| among_equals(a.2, b.2)));
+    // A ranking leaves out by negative infinity.
+    let identifiers = |one: &Ranked<'_>| if one.0 > f64::NEG_INFINITY { one.1.identifiers } else { 0 };
+    ranked.sort_by(|a, b| {
+        let by_score = || b.0.total_cmp(&a.0).then_with(|| among_equals(a.2, b.2));
+        identifiers(b).cmp(&identifiers(a)).then_with(by_score)
+    });
     ranked.retain(|(_, _, candidate)| {
         let is_single =
             !sources.contains(&candidate.id) && candidate.source.as_ref().is_none_or(|id| !ids.contains(id));
@@ -547,6 +608,11 @@ fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> Vec<(f6
         }
         is_single
     });
+    let mut least = f64::NEG_INFINITY;
+    for one in ranked.iter_mut().rev() {
+        least = one.0.max(least);
+        one.0 = least;
+    }
     ranked.into_iter().map(|(score, signals, candidate)| (score, signals, candidate.id.clone())).collect()
 }
 

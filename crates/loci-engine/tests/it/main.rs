@@ -12,6 +12,7 @@ mod enrichment;
 mod facts;
 mod faulty_store;
 mod filing;
+mod identifiers;
 mod imports;
 mod maintenance;
 mod models;
