@@ -19,7 +19,7 @@ use crate::salvage::log_of;
 use crate::{doctor, folder, identity, reanalysis, schema};
 
 pub(crate) const DATABASE: &str = "loci.db";
-const LOCK: &str = "loci.lock";
+pub(crate) const LOCK: &str = "loci.lock";
 /// What is in the file of the lock since there is a database.
 const MADE: &[u8] = b"made\n";
 /// What SQLite takes for a database that is not made yet has fewer bytes.

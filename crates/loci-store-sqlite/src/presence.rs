@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::folder;
 use crate::open::{DATABASE, OpenError, wait_for};
 
-const LOCK: &str = "open.lock";
+pub(crate) const LOCK: &str = "open.lock";
 
 /// The lock on the folder of a store that nobody has open, and that nobody opens while this lives.
 #[derive(Debug)]

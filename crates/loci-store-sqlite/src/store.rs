@@ -13,6 +13,7 @@ use loci_core::{
 use crate::backup::{self, Inspected, Snapshot};
 use crate::connection;
 use crate::doctor::Problem;
+use crate::holders::{self, Holder};
 use crate::identity::{self, StoreId};
 use crate::open::{DATABASE, OpenError, Options};
 use crate::opened::Opened;
@@ -107,6 +108,21 @@ impl SqliteStore {
     /// [`OpenError::InUse`] at once if somebody has it open; what is wrong with the folder.
     pub fn lock_alone(folder: &Path) -> Result<AloneLock, OpenError> {
         presence::alone(folder)
+    }
+
+    /// The other processes that have the store in the folder open, in the order of their numbers. Only Linux tells
+    /// them, and only those that this user may look into.
+    pub fn holders(folder: &Path) -> Vec<Holder> {
+        holders::holders(folder)
+    }
+
+    /// Writes a row and removes it again, in a transaction that reaches the disk and leaves nothing behind.
+    ///
+    /// # Errors
+    /// `unavailable` if the disk is full, the files are read-only, or another process keeps the lock for longer than
+    /// [`Options::busy_timeout`].
+    pub fn check_write(&self) -> Result<()> {
+        self.opened()?.writer.run(jobs::check_write)
     }
 
     /// The database as it is at this moment, whatever others write afterwards.

@@ -8,6 +8,8 @@ use std::thread;
 use loci_core::{Memory, Store};
 use loci_testkit::contract::{filter, memory, passage, put, replace};
 
+use loci_store_sqlite::{Options, SqliteStore};
+
 use crate::{all, open, search};
 
 const FOLDER: &str = "LOCI_TEST_FOLDER";
@@ -108,5 +110,47 @@ fn folder_and_files_are_for_their_owner_alone() {
     for file in std::fs::read_dir(&folder).unwrap() {
         let file = file.unwrap().path();
         assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+}
+
+#[cfg(target_os = "linux")]
+const HOLDER: &str = "processes::child_that_keeps_the_lock";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn child_that_keeps_the_lock() {
+    if let Some((folder, statement)) = as_child() {
+        let connection = rusqlite::Connection::open(folder.join("loci.db")).unwrap();
+        connection.execute_batch(&statement).unwrap();
+        tell_parent("ready");
+        loop {
+            thread::park();
+        }
+    }
+}
+
+/// A process that does not end its write keeps every other write out, which nothing that only reads notices.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_process_that_keeps_writers_out_is_named() {
+    use std::io::{BufRead, BufReader};
+    use std::time::Duration;
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path(), Options { busy_timeout: Duration::from_millis(20) }).unwrap();
+    assert_eq!(SqliteStore::holders(folder.path()), [], "this process is not among the others");
+    for (statement, keeps_others_out) in [("BEGIN; SELECT * FROM sqlite_master", false), ("BEGIN IMMEDIATE", true)] {
+        let mut child = start_child(HOLDER, folder.path(), statement);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap() == "ready"));
+        let (version, written) = (store.version(), store.check_write());
+        let holders = SqliteStore::holders(folder.path());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(written.is_err(), keeps_others_out, "{written:?}");
+        assert!(version.is_ok());
+        let [holder] = &holders[..] else { panic!("{holders:?}") };
+        assert_eq!((holder.process, holder.keeps_others_out), (child.id(), keeps_others_out), "{holder}");
+        assert!(!holder.command.is_empty());
+        assert_eq!(store.check_write(), Ok(()), "a lock ends with its process");
     }
 }

@@ -83,8 +83,11 @@ fn look(settings: &Settings) -> Vec<Finding> {
                 let why = format!("not looked at, since the settings are wrong: {}", failure.message);
                 findings.push(("database", Verdict::Warn, why));
             }
-            Some(Err(failure)) => findings.push(("database", Verdict::Fail(failure.exit), failure.message)),
+            Some(Err(Failure { exit, message })) => {
+                findings.push(("database", Verdict::Fail(exit), place::naming_holders(data, message)));
+            }
         }
+        findings.extend(place::processes(data));
         findings.extend(place::permissions(data));
         findings.extend(place::leftovers_finding(data));
         findings.extend(place::damaged_logs(data));

@@ -526,3 +526,47 @@ fn everything_derived_can_be_made_anew() {
     place.run(&["reindex", "--embeddings"]).succeeded();
     assert_eq!(wrong(&place, &[]), Vec::new());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_processes_that_have_the_store_open_or_locked_are_named() {
+    use rustix::fs::{FlockOperation::NonBlockingLockExclusive, fcntl_lock};
+    let place = Place::new().with("LOCI_BUSY_TIMEOUT_SECONDS", "1");
+    place.add(&["a"]);
+    let (verdict, text) = row_of(&place, "writing");
+    assert!(verdict == "ok" && text.starts_with("a write was on the disk after "), "{text}");
+    assert!(!rows(&place, &[]).1.iter().any(|row| row.0 == "processes"), "no other process has it open");
+    let this = format!("(process {})", std::process::id());
+    let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
+    let (verdict, text) = row_of(&place, "processes");
+    assert!(verdict == "ok" && text.contains(&this), "{text}");
+    assert_eq!(row_of(&place, "writing").0, "ok", "who has it open keeps no write out");
+    drop(store);
+    let database = fs::OpenOptions::new().read(true).write(true).open(place.data().join("loci.db")).unwrap();
+    fcntl_lock(&database, NonBlockingLockExclusive).unwrap();
+    let (verdict, text) = row_of(&place, "database");
+    assert!(verdict == "fail" && text.contains("the lock is held by ") && text.contains(&this), "{text}");
+    drop(database);
+    assert_eq!(row_of(&place, "writing").0, "ok");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_without_room_for_a_write_is_told() {
+    let place = Place::new();
+    fs::create_dir(place.data()).unwrap();
+    if !crate::backup::mounted(&place.data(), "size=4m,mode=0700") {
+        eprintln!("SKIPPED: no file system can be mounted here, so that no disk is full");
+        return;
+    }
+    // The log and its shared memory are there: without them the store would not even open.
+    let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
+    let mut ballast = fs::File::create(place.data().join("ballast")).unwrap();
+    while ballast.write_all(&[1; 512]).is_ok() {}
+    let rows = rows(&place, &[]);
+    drop((store, ballast));
+    assert!(std::process::Command::new("umount").arg(place.data()).status().unwrap().success());
+    assert_eq!(rows.0, 4, "{rows:?}");
+    let (_, verdict, text) = rows.1.iter().find(|row| row.0 == "writing").unwrap_or_else(|| panic!("{rows:?}"));
+    assert!(verdict == "fail" && text.contains("the disk is full"), "{text}");
+}

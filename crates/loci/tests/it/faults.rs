@@ -222,8 +222,19 @@ fn a_healthy_place_passes_the_doctor() {
     let rows = report.as_array().unwrap().iter();
     let rows: Vec<_> = rows.map(|row| ["check", "verdict"].map(|field| row[field].as_str().unwrap())).collect();
     // All that are there whatever is set; those of the model, of tokens and of what is wrong have tests of their own.
-    let named =
-        ["data folder", "disk", "database", "enrichment", "notes", "tokens", "permissions", "backup", "model", "clock"];
+    let named = [
+        "data folder",
+        "disk",
+        "database",
+        "writing",
+        "enrichment",
+        "notes",
+        "tokens",
+        "permissions",
+        "backup",
+        "model",
+        "clock",
+    ];
     assert_eq!(rows, named.map(|name| [name, "ok"]), "{report}");
 }
 

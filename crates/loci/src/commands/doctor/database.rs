@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Instant;
 
 use loci_core::{Caller, Clock, CollectionFilter, JobStore, Timestamp, TokenStore, lease_end_max};
 use loci_engine::{List, ModelState, NoteStatus};
@@ -41,6 +42,11 @@ pub fn log(data: &Path) -> Option<Finding> {
 
 pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     let mut findings = integrity(settings, parts);
+    let is_damaged = findings.iter().any(|(_, verdict, _)| matches!(verdict, Verdict::Fail(Exit::Database)));
+    // Whatever is written into a damaged file may land on what still reads of it.
+    if !is_damaged {
+        findings.push(writing(settings, parts));
+    }
     findings.extend(embeddings(parts));
     findings.extend(enrichment(parts));
     findings.push(notes(parts));
@@ -84,6 +90,19 @@ fn integrity(settings: &Settings, parts: &Parts) -> Vec<Finding> {
         ProblemKind::Foreign => ("foreign", Verdict::Warn, problem.text),
     };
     std::iter::once((WHAT, verdict, why)).chain(problems.into_iter().map(row)).collect()
+}
+
+/// Whether a write reaches the disk; if not, why, and which process keeps it out.
+fn writing(settings: &Settings, parts: &Parts) -> Finding {
+    const WHAT: &str = "writing";
+    let begin = Instant::now();
+    match parts.store.check_write() {
+        Ok(()) => (WHAT, Verdict::Ok, format!("a write was on the disk after {} ms", begin.elapsed().as_millis())),
+        Err(error) => {
+            let Failure { exit, message } = Failure::from(error);
+            (WHAT, Verdict::Fail(exit), place::naming_holders(&settings.data, message))
+        }
+    }
 }
 
 /// Whether every memory can be found by its meaning, and by which model.

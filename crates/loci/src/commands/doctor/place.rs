@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use loci_core::Clock;
-use loci_store_sqlite::{RESTORE_MARK, file_system};
+use loci_store_sqlite::{Holder, RESTORE_MARK, SqliteStore, file_system};
 
 use super::{Finding, Verdict};
 use crate::commands::backup::free_bytes;
@@ -40,6 +40,25 @@ pub fn folder(data: &Path) -> Finding {
         return (WHAT, Verdict::Fail(Exit::DataFolder), why);
     }
     (WHAT, Verdict::Ok, format!("{shown} can be written"))
+}
+
+/// The other processes that have the store open, if there are any.
+pub fn processes(data: &Path) -> Option<Finding> {
+    let holders = SqliteStore::holders(data);
+    (!holders.is_empty()).then(|| ("processes", Verdict::Ok, format!("it is open in {}", listed(&holders))))
+}
+
+/// The message of a failure, with the processes that keep others out of the store.
+pub fn naming_holders(data: &Path, message: String) -> String {
+    let mut holders = SqliteStore::holders(data);
+    holders.retain(|holder| holder.keeps_others_out);
+    if holders.is_empty() { message } else { format!("{message}; the lock is held by {}", listed(&holders)) }
+}
+
+fn listed(holders: &[Holder]) -> String {
+    let mut names: Vec<_> = holders.iter().take(NAMED_MAX).map(Holder::to_string).collect();
+    names.extend(holders.len().checked_sub(NAMED_MAX + 1).map(|more| format!("{} more", more + 1)));
+    names.join(", ")
 }
 
 /// Why no notes can be written into their folder, if it is there. Nothing is written into it to find out, since others
