@@ -32,15 +32,28 @@ const READERS_IDLE_MAX: usize = 4;
 pub(crate) struct Database {
     pub(crate) path: PathBuf,
     pub(crate) busy_timeout: Duration,
+    pub(crate) access: Access,
     pub(crate) files: Arc<OpenFiles>,
 }
 
+/// What connections may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    ReadWrite,
+    /// They read what another process writes. The files of the log must be there.
+    ReadOnly,
+    /// They read a file that no process writes, and take no lock. What a log beside it holds is not seen.
+    Immutable,
+}
+
 impl Database {
+    /// A database whose connections may write.
     pub(crate) fn new(path: PathBuf, busy_timeout: Duration) -> Self {
-        Database { files: Arc::new(OpenFiles::of(&path)), path, busy_timeout }
+        Database { files: Arc::new(OpenFiles::of(&path)), path, busy_timeout, access: Access::ReadWrite }
     }
 
-    /// A connection that may write. The file must exist, and be the one that was opened first.
+    /// A connection that may write, if the database can be written. The file must exist, and be the one that was opened
+    /// first.
     pub(crate) fn connect(&self) -> Result<Connection> {
         let connection = self.open()?;
         self.files.check_database().map_err(Error::from)?;
@@ -49,8 +62,15 @@ impl Database {
 
     /// The same, whichever file lies there.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags)?;
+        let open = |path: &Path, flags| Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+        let connection = match self.access {
+            Access::ReadWrite => open(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE),
+            Access::ReadOnly => open(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY),
+            Access::Immutable => open(
+                Path::new(&format!("{}?immutable=1", uri(&self.path))),
+                OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+            ),
+        }?;
         connection.busy_timeout(self.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
         connection.execute_batch(SETTINGS)?;
@@ -74,19 +94,16 @@ impl Database {
     }
 }
 
-/// A connection that reads the database file as it is, without its log, and takes no locks.
-pub(crate) fn connect_to_file_alone(path: &Path) -> rusqlite::Result<Connection> {
+/// The path as a URI.
+fn uri(path: &Path) -> String {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
-            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(*byte)),
-            other => uri.push_str(&format!("%{other:02X}")),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => uri.push(char::from(*byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
         }
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(uri + "?immutable=1", flags)?;
-    checksum::register(&connection)?;
-    Ok(connection)
+    uri
 }
 
 /// The connections that read.

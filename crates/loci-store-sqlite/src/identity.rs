@@ -7,10 +7,11 @@
 use std::fs::{self, Metadata};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::connection::{checkpoint, connect_to_file_alone};
+use crate::connection::{Access, Database, checkpoint};
 use crate::damaged_log::has_bytes;
 use crate::folder;
 use crate::open::{BYTES_MIN, DATABASE, OpenError};
@@ -46,7 +47,8 @@ impl StoreId {
     /// # Errors
     /// The file cannot be read as a database.
     pub(crate) fn in_file(database: &Path) -> rusqlite::Result<Option<(Self, i64)>> {
-        let connection = connect_to_file_alone(database)?;
+        let database = Database::new(database.to_owned(), Duration::ZERO);
+        let connection = Database { access: Access::Immutable, ..database }.open()?;
         let schema = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         let has_secret = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'secret'";
         if connection.query_row(has_secret, [], |row| row.get::<_, i64>(0))? == 0 {

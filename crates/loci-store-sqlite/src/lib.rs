@@ -41,6 +41,7 @@ mod opened;
 mod plans;
 mod presence;
 mod read;
+mod read_only;
 mod reanalysis;
 mod remove;
 mod repair;

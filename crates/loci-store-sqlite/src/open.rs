@@ -152,7 +152,11 @@ impl fmt::Display for OpenError {
                  this one would not find them: update loci, or choose another folder with --data"
             ),
             OpenError::ReadOnly { .. } => {
-                write!(formatter, "{path} cannot be written: make it writable, or choose another folder with --data")
+                write!(
+                    formatter,
+                    "{path} cannot be written: make it writable, or choose another folder with --data; `loci search`, \
+                     `list`, `export` and `backup` read it as it is"
+                )
             }
             OpenError::NetworkFileSystem { kind, .. } => write!(
                 formatter,

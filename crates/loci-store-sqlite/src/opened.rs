@@ -4,6 +4,8 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rusqlite::Connection;
+
 use crate::cache::Cache;
 use crate::connection::{self, Database, Readers};
 use crate::open::{OpenError, Options, open};
@@ -20,8 +22,8 @@ pub(crate) struct Opened {
     pub(crate) database: Database,
     /// Whether pages from before a wipe may still lie in the write-ahead log.
     pub(crate) log_has_remains: AtomicBool,
-    /// Says that the store is open: the last to go.
-    _presence: File,
+    /// Says that the store is open: the last to go. None for what cannot be written.
+    _presence: Option<File>,
 }
 
 impl Opened {
@@ -32,6 +34,15 @@ impl Opened {
         damaged_log::make_good(&real)?;
         let presence = presence::enter(&real, options.busy_timeout)?;
         let (database, connection) = open(folder, options)?;
+        Opened::start(database, connection, Some(presence))
+    }
+
+    /// With a connection to the database that is used to write.
+    pub(crate) fn start(
+        database: Database,
+        connection: Connection,
+        presence: Option<File>,
+    ) -> Result<Self, OpenError> {
         let writer = Writer::start(database.clone(), connection)?;
         Ok(Opened {
             cache: Cache::new(database.clone()),

@@ -9,6 +9,7 @@ use loci_core::{
     NoteStore, Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep,
     Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped, check_lease,
 };
+use tempfile::TempDir;
 
 use crate::backup::{self, Inspected, Snapshot};
 use crate::connection;
@@ -20,7 +21,7 @@ use crate::opened::Opened;
 use crate::presence::{self, AloneLock};
 use crate::repair::{Reindexed, Repaired};
 use crate::{
-    answers, archive, audit, decisions, doctor, facts, jobs, keyed_answers, note_files, read, remove, settings,
+    answers, archive, audit, decisions, doctor, facts, jobs, keyed_answers, note_files, read, read_only, remove, settings,
     source_files, tally, tokens, tunnels, write,
 };
 
@@ -33,6 +34,9 @@ pub struct SqliteStore {
     store: Option<StoreId>,
     /// None while it could not be opened again.
     opened: RwLock<Option<Arc<Opened>>>,
+    is_read_only: bool,
+    /// The copy that is read instead.
+    copy: Option<TempDir>,
 }
 
 impl SqliteStore {
@@ -42,10 +46,35 @@ impl SqliteStore {
     /// # Errors
     /// Each kind of [`OpenError`], with the way out.
     pub fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
-        let opened = Opened::open(folder, options)?;
+        Ok(SqliteStore::of(folder, options, Opened::open(folder, options)?))
+    }
+
+    /// Opens a store that cannot be written, as it is. Nothing in its folder changes; every write fails. Where a log
+    /// holds what is not in the database, or the schema is older, a copy in the folder for temporary files is read.
+    ///
+    /// # Errors
+    /// Each kind of [`OpenError`], with the way out: [`OpenError::ReadOnly`], if there is no store.
+    pub fn open_read_only(folder: &Path, options: Options) -> Result<Self, OpenError> {
+        let (database, copy) = read_only::open(folder, options)?;
+        let connection = database.open().map_err(|error| OpenError::from_database(&error, &database.path))?;
+        let store = SqliteStore::of(folder, options, Opened::start(database, connection, None)?);
+        Ok(SqliteStore { is_read_only: true, copy, ..store })
+    }
+
+    fn of(folder: &Path, options: Options, opened: Opened) -> Self {
         let store = opened.readers.read(|connection| Ok(StoreId::of(connection).ok())).ok().flatten();
         let (folder, opened) = (folder.to_owned(), RwLock::new(Some(Arc::new(opened))));
-        Ok(SqliteStore { folder, options, store, opened })
+        SqliteStore { folder, options, store, opened, is_read_only: false, copy: None }
+    }
+
+    /// Whether it was opened by [`SqliteStore::open_read_only`].
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+
+    /// The folder of the copy that is read instead, if there is one. It goes with the store.
+    pub fn copy(&self) -> Option<&Path> {
+        self.copy.as_ref().map(TempDir::path)
     }
 
     /// What is open. If its files are gone, and there is the same store again, that is opened in its place.
@@ -76,7 +105,7 @@ impl SqliteStore {
 
     /// Whether what is open is of no use for writing, and the same store is there, and nothing would be cut off.
     fn can_replace(&self, opened: &mut Arc<Opened>) -> bool {
-        opened.database.files.check().is_err() && self.is_there() && Arc::get_mut(opened).is_some()
+        !self.is_read_only && opened.database.files.check().is_err() && self.is_there() && Arc::get_mut(opened).is_some()
     }
 
     fn is_there(&self) -> bool {

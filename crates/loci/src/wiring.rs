@@ -50,6 +50,18 @@ pub struct Wiring {
     pub weights: Weights,
 }
 
+impl Wiring {
+    /// What the settings say.
+    fn of(settings: &Settings) -> Result<Self, Failure> {
+        Ok(Wiring {
+            embedder: cached(&settings.embedding, embedder(&settings.embedding)?),
+            clock: Arc::new(SystemClock),
+            policy: settings.policy,
+            weights: Weights::default(),
+        })
+    }
+}
+
 /// The path without links, as far as it is there.
 pub fn real(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
@@ -134,13 +146,7 @@ impl Parts {
     /// # Errors
     /// As for [`Parts::open`].
     pub fn open_at(settings: &Settings, data: &Path) -> Result<Self, Failure> {
-        let wiring = Wiring {
-            embedder: cached(&settings.embedding, embedder(&settings.embedding)?),
-            clock: Arc::new(SystemClock),
-            policy: settings.policy,
-            weights: Weights::default(),
-        };
-        Parts::open_with(settings, data, wiring)
+        Parts::open_with(settings, data, Wiring::of(settings)?)
     }
 
     /// The same, with parts that a benchmark chooses for itself.
@@ -148,9 +154,26 @@ impl Parts {
     /// # Errors
     /// As for [`Parts::open`].
     pub fn open_with(settings: &Settings, data: &Path, wiring: Wiring) -> Result<Self, Failure> {
+        Parts::of_store(settings, data, wiring, open_store)
+    }
+
+    /// The same for a command that may find a store that cannot be written, and then reads it as it is, and says so.
+    ///
+    /// # Errors
+    /// As for [`Parts::open`]; whatever it would write afterwards fails.
+    pub fn open_to_read(settings: &Settings) -> Result<Self, Failure> {
+        Parts::of_store(settings, &settings.data, Wiring::of(settings)?, open_store_to_read)
+    }
+
+    fn of_store(
+        settings: &Settings,
+        data: &Path,
+        wiring: Wiring,
+        open: impl FnOnce(&Settings, &Path) -> Result<SqliteStore, Failure>,
+    ) -> Result<Self, Failure> {
         let Wiring { embedder, clock, policy, weights } = wiring;
         let vault = Vault::of(settings, data)?;
-        let store = Arc::new(open_store(settings, data)?);
+        let store = Arc::new(open(settings, data)?);
         let shared: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
         let notes = vault.notes_by(Arc::clone(&clock));
         let mut engine = Engine::new(shared, Arc::clone(&embedder), clock, settings.search)
@@ -170,13 +193,14 @@ impl Parts {
         Ok(Parts { store, embedder, engine: Arc::new(engine), vault })
     }
 
-    /// The same, with the notes as they are now: what people changed while no process watched them is known.
+    /// As [`Parts::open_to_read`], with the notes as they are now: what people changed while no process watched them is
+    /// known, unless the store cannot be written.
     ///
     /// # Errors
     /// As for [`Parts::open`]. Notes that cannot be read are logged, and no obstacle.
     pub fn open_current(settings: &Settings) -> Result<Self, Failure> {
-        let parts = Parts::open(settings)?;
-        if !is_watched(&parts.vault.watch_lock) {
+        let parts = Parts::open_to_read(settings)?;
+        if !parts.store.is_read_only() && !is_watched(&parts.vault.watch_lock) {
             match parts.engine.reconcile() {
                 Ok(Reconciled { away: None, .. }) => {}
                 Ok(Reconciled { away: Some(why), .. }) => note(format_args!("note: {why}")),
@@ -214,7 +238,9 @@ impl Parts {
 impl Drop for Parts {
     /// What was noted and not written yet must not end with the process.
     fn drop(&mut self) {
-        if let Err(error) = self.engine.flush() {
+        if !self.store.is_read_only()
+            && let Err(error) = self.engine.flush()
+        {
             tracing::warn!(%error, "the last entries of the audit log could not be written");
         }
     }
@@ -231,6 +257,26 @@ pub fn open_store(settings: &Settings, data: &Path) -> Result<SqliteStore, Failu
         restore::end(data)?;
         opened = SqliteStore::open(data, options);
     }
+    with_way_out(opened, data)
+}
+
+/// The same for a command that only reads.
+fn open_store_to_read(settings: &Settings, data: &Path) -> Result<SqliteStore, Failure> {
+    let options = Options { busy_timeout: settings.busy_timeout };
+    match SqliteStore::open(data, options) {
+        Err(OpenError::Restoring { .. }) => open_store(settings, data),
+        Err(OpenError::ReadOnly { .. }) => {
+            let store = with_way_out(SqliteStore::open_read_only(data, options), data)?;
+            let copied = if store.copy().is_some() { ", from a copy in the folder for temporary files" } else { "" };
+            let shown = data.display();
+            note(format_args!("note: {shown} cannot be written; it is read as it is{copied}"));
+            Ok(store)
+        }
+        opened => with_way_out(opened, data),
+    }
+}
+
+fn with_way_out(opened: Result<SqliteStore, OpenError>, data: &Path) -> Result<SqliteStore, Failure> {
     opened.map_err(|error| {
         let failure = open_failure(&error);
         match error {

@@ -130,3 +130,81 @@ fn a_folder_of_another_user_is_refused() {
     let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
     assert!(matches!(refused, OpenError::NotOwner { uid: 12_345, .. }), "{refused:?}");
 }
+
+/// What lies in a folder, with the bytes of the files.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let mut files: Vec<_> = entries
+        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap_or_default()))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Reads a store that cannot be written, which has this memory and finds it by `word`.
+fn check_read_only(store: &SqliteStore, written: &Memory) {
+    assert!(store.is_read_only());
+    assert_eq!(store.get(&written.space, &written.id), Ok(Some(written.clone())));
+    assert_eq!(search(store, &filter(), "word"), std::slice::from_ref(&written.id));
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
+    let copy = tempfile::NamedTempFile::new().unwrap();
+    store.snapshot().unwrap().copy_to(copy.path()).unwrap();
+    assert_eq!(SqliteStore::inspect(copy.path()).unwrap().memories, 1);
+    let refused = store.commit(put(&memory("other"), vec![passage("word")])).unwrap_err();
+    assert!(refused.code == ErrorCode::Unavailable && refused.message.contains("read-only"), "{refused}");
+    assert!(store.check_write().is_err());
+}
+
+#[test]
+fn a_store_on_a_read_only_disk_is_read_as_it_is() {
+    let Some(disk) = SmallDisk::mount("3m") else { return };
+    // Its name has what means something in a URI.
+    let folder = disk.path().join("store%20?#");
+    let written = memory("written");
+    open(&folder).commit(put(&written, vec![passage("word")])).unwrap();
+    if !disk.remount("ro") {
+        return skip("the disk cannot be made read-only");
+    }
+    let before = files(&folder);
+    let store = SqliteStore::open_read_only(&folder, Options::default()).unwrap();
+    check_read_only(&store, &written);
+    assert_eq!(store.copy(), None);
+    // As many as like to.
+    check_read_only(&SqliteStore::open_read_only(&folder, Options::default()).unwrap(), &written);
+    drop(store);
+    assert!(files(&folder) == before);
+    let refused = SqliteStore::open_read_only(&disk.path().join("new"), Options::default()).unwrap_err();
+    assert!(matches!(refused, OpenError::ReadOnly { .. }), "{refused:?}");
+}
+
+/// The process that wrote was killed, so that its commits are in the log alone.
+#[test]
+fn what_is_in_the_log_alone_is_read_from_a_copy() {
+    let (folder, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let written = memory("written");
+    let store = open(folder.path());
+    store.commit(put(&written, vec![passage("word")])).unwrap();
+    for name in ["loci.db", "loci.db-wal", "loci.lock"] {
+        fs::copy(folder.path().join(name), left.path().join(name)).unwrap();
+    }
+    drop(store);
+    let before = files(left.path());
+    let store = SqliteStore::open_read_only(left.path(), Options::default()).unwrap();
+    let copy = store.copy().unwrap().to_owned();
+    assert!(copy.exists());
+    check_read_only(&store, &written);
+    drop(store);
+    assert!(!copy.exists() && files(left.path()) == before);
+}
+
+/// As where a container has the folder of a server mounted read-only.
+#[test]
+fn what_another_process_writes_is_read_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = open(folder.path());
+    let reader = SqliteStore::open_read_only(folder.path(), Options::default()).unwrap();
+    let written = memory("written");
+    writer.commit(put(&written, vec![passage("word")])).unwrap();
+    check_read_only(&reader, &written);
+    assert_eq!(reader.copy(), None);
+}

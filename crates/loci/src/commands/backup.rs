@@ -31,7 +31,7 @@ const NAMED_MAX: usize = 10;
 
 pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Result<(), Failure> {
     let target = Target::new(&arguments.file)?;
-    let parts = Parts::open(settings)?;
+    let parts = Parts::open_to_read(settings)?;
     let folder = &parts.vault.folder;
     target.refuse_within(folder)?;
     let listed = notes::list(folder).map_err(|error| unreadable(folder, &error))?;
@@ -53,7 +53,7 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     let mut writer = ArchiveWriter::new(draft.reopen().map_err(|error| target.unwritable(&error))?);
     // What agents change is whole in both under the lock; nothing but reading the notes is done meanwhile, since
     // agents wait for it.
-    let lock = parts.vault.notes().lock()?;
+    let lock = if parts.store.is_read_only() { None } else { Some(parts.vault.notes().lock()?) };
     let now = SystemClock.now();
     let snapshot = parts.store.snapshot()?;
     let listed = notes::list(folder).map_err(|error| unreadable(folder, &error))?;

@@ -73,7 +73,7 @@ fn look(settings: &Settings) -> Vec<Finding> {
         let log = database::log(data);
         let is_safe = !matches!(log, Some((_, Verdict::Fail(_), _)));
         findings.extend(log);
-        match is_safe.then(|| Parts::open(settings)) {
+        match is_safe.then(|| Parts::open_to_read(settings)) {
             None => {
                 let why = "not looked at, since the log of who opens it is made good first".to_owned();
                 findings.push(("database", Verdict::Warn, why));

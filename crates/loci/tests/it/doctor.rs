@@ -325,7 +325,7 @@ fn the_newest_backup_is_known_wherever_it_is() {
 
 /// Writes into a database from a process that is killed, so that it is in the write-ahead log alone.
 #[cfg(unix)]
-fn write_into_log(place: &Place) {
+pub fn write_into_log(place: &Place) {
     let mut child = place.command(&["mcp", "mememory"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());

@@ -11,6 +11,8 @@ mod doctor;
 mod faults;
 mod import;
 mod program;
+#[cfg(target_os = "linux")]
+mod read_only;
 mod reference;
 mod scratch;
 mod servers;

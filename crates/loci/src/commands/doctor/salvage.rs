@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use loci_core::Clock;
-use loci_store_sqlite::{DamagedPage, Salvaged, SqliteStore, salvage};
+use loci_store_sqlite::{DamagedPage, OpenError, Salvaged, SqliteStore, salvage};
 use serde_json::json;
 
 use crate::archive::JsonLines;
@@ -26,7 +26,11 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         return Err(Failure::new(Exit::Usage, format!("there is no {}", database.display())));
     }
     let vault = Vault::of(settings, &settings.data)?;
-    let _alone = SqliteStore::lock_alone(&settings.data).map_err(|error| open_failure(&error))?;
+    let _alone = match SqliteStore::lock_alone(&settings.data) {
+        // Where no lock can be made, no process writes either.
+        Err(OpenError::ReadOnly { .. }) => None,
+        alone => Some(alone.map_err(|error| open_failure(&error))?),
+    };
     let draft = target.draft(".part")?;
     let now = SystemClock.now();
     let mut lines = JsonLines::as_of(BufWriter::new(draft.as_file()), now);
