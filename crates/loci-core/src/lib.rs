@@ -28,6 +28,7 @@ mod search;
 mod setting;
 mod source_file;
 mod store;
+mod sweep_clock;
 mod time;
 mod token;
 mod tokens;
@@ -59,6 +60,7 @@ pub use search::{Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DIS
 pub use setting::SettingStore;
 pub use source_file::{SourceFile, SourceState, SourceStore, SourceTree};
 pub use store::{Batch, CensusRow, Change, Expect, FilingOrder, Store, StoreSize, Sweep, Tally, Touch, Wiped};
+pub use sweep_clock::{ClockJump, SweepClock};
 pub use time::{Clock, Timestamp};
 pub use token::{Token, TokenHash, TokenStore};
 pub use tokens::TokenCounter;

@@ -8,7 +8,7 @@ use crate::{
     Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Fact,
     FactStore, Filter, IdempotencyStore, Job, JobOutcome, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile,
     NoteStore, Page, Passage, Period, Place, Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space,
-    Tier, Timestamp, Tunnel, TunnelStore, Vector,
+    SweepClock, Tier, Timestamp, Tunnel, TunnelStore, Vector,
 };
 
 /// Changes that happen together or not at all.
@@ -485,6 +485,18 @@ pub trait Store:
     /// # Errors
     /// `unavailable` if the store cannot be written.
     fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize>;
+
+    /// How far the clock was trusted when a sweep last noted it; none if none did.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn sweep_clock(&self) -> Result<Option<SweepClock>>;
+
+    /// Notes how far the clock is trusted, in place of what was noted before.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    fn put_sweep_clock(&self, clock: &SweepClock) -> Result<()>;
 
     /// Random bytes that were made with the store and never change, the same for every process: a key for what
     /// nobody else should be able to vouch for.

@@ -1,5 +1,7 @@
 //! Time as a number, and where it comes from.
 
+use std::time::Duration;
+
 /// A moment: microseconds since 1970-01-01T00:00:00Z, leap seconds ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
@@ -37,4 +39,10 @@ impl Timestamp {
 pub trait Clock: Send + Sync {
     /// The moment now.
     fn now(&self) -> Timestamp;
+
+    /// The time since some moment, by a clock that only ever goes on, and as fast as time does: what passed between two
+    /// looks at it did pass, however `now` was set meanwhile. One that nothing sets needs no other than `now`.
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.now().microseconds().max(0).cast_unsigned())
+    }
 }

@@ -10,6 +10,7 @@ use loci_core::{Error, Job, ModelId, Result, Timestamp, limits};
 use uuid::Uuid;
 
 use crate::Engine;
+use crate::sweep_clock::Look;
 
 /// Seconds that a lease on a kind of background work lasts if the process that has it ends. Half of
 /// it is more than the longest wait for an embedding model.
@@ -119,6 +120,8 @@ pub(crate) struct Rounds {
     holder: String,
     /// On sweeping.
     pub(crate) sweeping: Lease,
+    /// What the last round of sweeping knew of the clock.
+    pub(crate) clock_look: Mutex<Option<Look>>,
     models: Mutex<HashMap<ModelId, Arc<ModelRounds>>>,
     /// Whether the enricher failed the last time.
     pub(crate) is_enricher_failing: AtomicBool,
@@ -135,6 +138,7 @@ impl Default for Rounds {
         Rounds {
             holder: Uuid::now_v7().to_string(),
             sweeping: Lease::of("sweep", LEASE_SECONDS),
+            clock_look: Mutex::new(None),
             models: Mutex::default(),
             is_enricher_failing: AtomicBool::new(false),
             enricher_pauses_until: AtomicI64::new(i64::MIN),

@@ -16,6 +16,7 @@ mod notes;
 mod ops;
 mod phases;
 mod policy;
+mod sweep_clock;
 mod title;
 pub mod tokens;
 

@@ -1,6 +1,6 @@
 //! Work that processes share: the queue of jobs, and leases on what one process alone may do.
 
-use loci_core::{FailedJob, Job, JobCounts, JobOutcome, MemoryId, Timestamp, lease_end_max};
+use loci_core::{ClockJump, FailedJob, Job, JobCounts, JobOutcome, MemoryId, SweepClock, Timestamp, lease_end_max};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::failure::{Result, conflict, unless_taken};
@@ -152,5 +152,30 @@ pub(crate) fn check_write(connection: &Connection) -> Result<()> {
         .prepare_cached("INSERT OR REPLACE INTO lease (name, holder, until) VALUES (?1, ?1, 0)")?
         .execute([NAME])?;
     connection.prepare_cached("DELETE FROM lease WHERE name = ?1")?.execute([NAME])?;
+    Ok(())
+}
+
+/// The name of the lease that nobody takes: its end is the newest moment that is trusted, and its holder the jump of the
+/// clock since, as what it showed last, in microseconds, and the seconds for which it has gone on.
+const CLOCK: &str = "clock";
+
+pub(crate) fn sweep_clock(connection: &Connection) -> Result<Option<SweepClock>> {
+    let sql = "SELECT until, holder FROM lease WHERE name = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let found = statement.query_row([CLOCK], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))).optional()?;
+    Ok(found.map(|(trusted, jump)| {
+        let jump = jump.split_once(' ').and_then(|(seen, stood)| {
+            let seen = Timestamp::from_microseconds(seen.parse().ok()?);
+            Some(ClockJump { seen, stood_seconds: stood.parse().ok()? })
+        });
+        SweepClock { trusted: Timestamp::from_microseconds(trusted), jump }
+    }))
+}
+
+pub(crate) fn put_sweep_clock(connection: &Connection, clock: &SweepClock) -> Result<()> {
+    let jump = |jump: ClockJump| format!("{} {}", jump.seen.microseconds(), jump.stood_seconds);
+    let sql = "INSERT OR REPLACE INTO lease (name, holder, until) VALUES (?1, ?2, ?3)";
+    let jump = clock.jump.map(jump).unwrap_or_default();
+    connection.prepare_cached(sql)?.execute(params![CLOCK, jump, clock.trusted.microseconds()])?;
     Ok(())
 }

@@ -38,11 +38,7 @@ impl Opened {
     }
 
     /// With a connection to the database that is used to write.
-    pub(crate) fn start(
-        database: Database,
-        connection: Connection,
-        presence: Option<File>,
-    ) -> Result<Self, OpenError> {
+    pub(crate) fn start(database: Database, connection: Connection, presence: Option<File>) -> Result<Self, OpenError> {
         let writer = Writer::start(database.clone(), connection)?;
         Ok(Opened {
             cache: Cache::new(database.clone()),

@@ -7,7 +7,7 @@ use loci_core::{
     Candidates, CensusRow, Decision, DecisionStore, Error, Fact, FactCounts, FactQuery, FactStore, FailedJob,
     FilingOrder, Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile,
     NoteStore, Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep,
-    Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped, check_lease,
+    SweepClock, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped, check_lease,
 };
 use tempfile::TempDir;
 
@@ -21,8 +21,8 @@ use crate::opened::Opened;
 use crate::presence::{self, AloneLock};
 use crate::repair::{Reindexed, Repaired};
 use crate::{
-    answers, archive, audit, decisions, doctor, facts, jobs, keyed_answers, note_files, read, read_only, remove, settings,
-    source_files, tally, tokens, tunnels, write,
+    answers, archive, audit, decisions, doctor, facts, jobs, keyed_answers, note_files, read, read_only, remove,
+    settings, source_files, tally, tokens, tunnels, write,
 };
 
 /// A store in one SQLite database, `loci.db` in its folder.
@@ -105,7 +105,10 @@ impl SqliteStore {
 
     /// Whether what is open is of no use for writing, and the same store is there, and nothing would be cut off.
     fn can_replace(&self, opened: &mut Arc<Opened>) -> bool {
-        !self.is_read_only && opened.database.files.check().is_err() && self.is_there() && Arc::get_mut(opened).is_some()
+        !self.is_read_only
+            && opened.database.files.check().is_err()
+            && self.is_there()
+            && Arc::get_mut(opened).is_some()
     }
 
     fn is_there(&self) -> bool {
@@ -360,6 +363,15 @@ impl Store for SqliteStore {
             let _ = self.opened()?.readers.read(connection::checkpoint);
         }
         Ok(steps)
+    }
+
+    fn sweep_clock(&self) -> Result<Option<SweepClock>> {
+        self.opened()?.readers.read(jobs::sweep_clock)
+    }
+
+    fn put_sweep_clock(&self, clock: &SweepClock) -> Result<()> {
+        let clock = *clock;
+        self.opened()?.writer.run(move |connection| jobs::put_sweep_clock(connection, &clock))
     }
 
     fn secret(&self) -> Result<[u8; 32]> {

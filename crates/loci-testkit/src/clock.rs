@@ -1,4 +1,5 @@
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use loci_core::{Clock, Timestamp};
 
@@ -6,12 +7,14 @@ use loci_core::{Clock, Timestamp};
 #[derive(Debug)]
 pub struct FixedClock {
     microseconds: AtomicI64,
+    /// By how much it jumped, which was no time that passed.
+    jumped: AtomicI64,
 }
 
 impl FixedClock {
     /// A clock that shows `now`.
     pub fn new(now: Timestamp) -> Self {
-        FixedClock { microseconds: AtomicI64::new(now.microseconds()) }
+        FixedClock { microseconds: AtomicI64::new(now.microseconds()), jumped: AtomicI64::new(0) }
     }
 
     /// Makes it show `now`, which may be earlier than before.
@@ -27,6 +30,16 @@ impl FixedClock {
     }
 }
 
+impl FixedClock {
+    /// Has it show a moment that many seconds from now, though no time passes.
+    pub fn jump(&self, seconds: i64) -> Timestamp {
+        let before = self.now();
+        let now = self.advance(seconds);
+        self.jumped.fetch_add(now.microseconds() - before.microseconds(), Ordering::SeqCst);
+        now
+    }
+}
+
 impl Default for FixedClock {
     /// A clock that shows 2026-01-01T00:00:00Z.
     fn default() -> Self {
@@ -37,5 +50,10 @@ impl Default for FixedClock {
 impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_microseconds(self.microseconds.load(Ordering::SeqCst))
+    }
+
+    fn monotonic(&self) -> Duration {
+        let passed = self.now().microseconds() - self.jumped.load(Ordering::SeqCst);
+        Duration::from_micros(passed.max(0).cast_unsigned())
     }
 }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
     Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage,
-    Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, Tally, Tier, Timestamp, Token, Touch,
-    Vector, Visibility, Wiped, check_lease, lease_end_max,
+    Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, SweepClock, Tally, Tier, Timestamp, Token,
+    Touch, Vector, Visibility, Wiped, check_lease, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -31,6 +31,7 @@ pub(crate) struct State {
     pub(crate) jobs: BTreeMap<Key, NaiveJob>,
     /// Under each name who holds it, and until when.
     leases: BTreeMap<String, (String, Timestamp)>,
+    sweep_clock: Option<SweepClock>,
     pub(crate) cache: BTreeMap<Key, CacheEntry>,
     /// By space, owner and key.
     pub(crate) decisions: BTreeMap<(Space, String, String), Decision>,
@@ -543,6 +544,15 @@ impl Store for NaiveStore {
 
     fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize> {
         Ok(self.state().sweep(sweep, limit))
+    }
+
+    fn sweep_clock(&self) -> Result<Option<SweepClock>> {
+        Ok(self.state().sweep_clock)
+    }
+
+    fn put_sweep_clock(&self, clock: &SweepClock) -> Result<()> {
+        self.state().sweep_clock = Some(*clock);
+        Ok(())
     }
 
     fn secret(&self) -> Result<[u8; 32]> {

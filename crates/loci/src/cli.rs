@@ -244,6 +244,9 @@ pub struct Doctor {
     /// Repair what can be made again from what is whole: indexes, counts, permissions, leftovers of crashes
     #[arg(long, conflicts_with = "salvage")]
     pub fix: bool,
+    /// Trust the clock as it is after a jump: what has expired by it is removed for good
+    #[arg(long, conflicts_with = "salvage")]
+    pub trust_clock: bool,
     /// Write what still reads of a damaged database into this file, for `loci import`; changes nothing
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub salvage: Option<PathBuf>,

@@ -36,6 +36,20 @@ impl Clock for SystemClock {
         let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
     }
+
+    /// Since the machine was started, the time that it slept included.
+    #[cfg(target_os = "linux")]
+    fn monotonic(&self) -> Duration {
+        let since_start = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        since_start.try_into().unwrap_or_default()
+    }
+
+    /// Since the first look at it.
+    #[cfg(not(target_os = "linux"))]
+    fn monotonic(&self) -> Duration {
+        static FIRST: OnceLock<std::time::Instant> = OnceLock::new();
+        FIRST.get_or_init(std::time::Instant::now).elapsed()
+    }
 }
 
 /// What the engine is made of beside its store and what the settings say.

@@ -37,12 +37,13 @@ impl Engine {
     /// looks for it now and then only, and would miss gaps that are short.
     ///
     /// Any number of processes may run it on one store. One at a time sweeps, until it finds nothing,
-    /// and the others find nothing meanwhile.
+    /// and the others find nothing meanwhile. What has expired by a clock that jumped stays until the jump is confirmed
+    /// (`sweep_clock.rs`).
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
     pub fn sweep(&self) -> Result<usize> {
-        let now = self.now();
+        let now = self.sweep_moment()?;
         let before = |seconds: u64| now.plus_seconds(0_i64.saturating_sub_unsigned(seconds));
         let sweep = Sweep {
             expired_at: now,

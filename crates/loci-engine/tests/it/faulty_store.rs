@@ -6,8 +6,8 @@ use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery,
     Candidates, CensusRow, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder,
     Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore,
-    Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, Tally,
-    Timestamp, Touch, Tunnel, TunnelStore, Vector, Wiped,
+    Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep,
+    SweepClock, Tally, Timestamp, Touch, Tunnel, TunnelStore, Vector, Wiped,
 };
 use loci_testkit::NaiveStore;
 
@@ -71,6 +71,8 @@ impl Store for FaultyStore {
         lease(name: &str, holder: &str, now: Timestamp, until: Timestamp) -> bool;
         needs_sweep(sweep: &Sweep) -> bool;
         sweep(sweep: &Sweep, limit: usize) -> usize;
+        sweep_clock() -> Option<SweepClock>;
+        put_sweep_clock(clock: &SweepClock) -> ();
         secret() -> [u8; 32];
         version() -> u64;
         size() -> StoreSize;

@@ -412,3 +412,54 @@ fn a_slow_update_takes_no_memory_back_in_time() {
     store.before(|_| Ok(()));
     assert_eq!(slow.show(&local, &memory.id).unwrap().updated_at, later);
 }
+
+/// Of a store that was swept before, over which the clock then jumps by ten years.
+#[test]
+fn a_clock_that_jumps_removes_nothing_for_good() {
+    let (one, other, store, clock) = two();
+    let ann = caller("ann", &WRITER);
+    let memories = || store.inner.size().unwrap().memories;
+    one.remember(&ann, Remember { ttl_seconds: Some(90 * 86_400), ..fact("it expires", Visibility::Common) }).unwrap();
+    assert_eq!(one.sweep(), Ok(0));
+    let id = one.remember(&ann, fact("it was discarded", Visibility::Private)).unwrap().memory.id;
+    one.discard(&ann, &loci_engine::Discard { id: Some(id), ..loci_engine::Discard::default() }).unwrap();
+    clock.jump(3_650 * DAY);
+    assert!(one.list(&ann, everything(10)).unwrap().is_empty(), "reads go by the clock");
+    assert_eq!((rounds(|| one.sweep()), memories()), (vec![], 2));
+    assert_eq!((rounds(|| other.sweep()), memories()), (vec![], 2), "nor does another process");
+    // Time goes on, and what it removes is removed.
+    clock.advance(10);
+    assert_eq!((rounds(|| one.sweep()), memories()), (vec![1], 1));
+    // Set right again, it is as if there had been no jump.
+    clock.jump(-3_650 * DAY);
+    assert_eq!((rounds(|| one.sweep()), one.list(&ann, everything(10)).unwrap().len()), (vec![], 1));
+    assert_eq!(store.inner.sweep_clock().unwrap().unwrap().jump, None);
+}
+
+#[test]
+fn a_jump_of_the_clock_is_confirmed_by_a_day_or_a_person() {
+    for is_told in [false, true] {
+        let (one, other, store, clock) = two();
+        one.remember(&Caller::local(), expiring(0)).unwrap();
+        assert_eq!(one.sweep(), Ok(0));
+        one.remember(
+            &Caller::local(),
+            Remember { ttl_seconds: Some(30 * 86_400), ..fact("later", Visibility::Common) },
+        )
+        .unwrap();
+        clock.jump(3_650 * DAY);
+        assert_eq!(one.sweep(), Ok(0));
+        if is_told {
+            other.trust_clock().unwrap();
+        }
+        for hour in 0..24 {
+            let swept = rounds(|| one.sweep()).len();
+            // The first is over after a second that did pass.
+            let expected = if is_told { usize::from(hour == 0) } else { usize::from(hour == 1) };
+            assert_eq!(swept, expected, "{is_told} {hour}");
+            clock.advance(3_600);
+        }
+        assert_eq!(rounds(|| one.sweep()).len(), usize::from(!is_told));
+        assert_eq!(store.inner.size().unwrap().memories, 0);
+    }
+}

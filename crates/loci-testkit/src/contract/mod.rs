@@ -188,7 +188,8 @@ promises! {
         a_sweep_removes_audit_entries_and_wipes_before_their_moment,
         what_is_apart_outlives_every_sweep,
         a_large_memory_is_gone_for_all_from_its_first_part_on,
-        a_sweep_keeps_to_its_limit_in_all;
+        a_sweep_keeps_to_its_limit_in_all,
+        how_far_the_clock_is_trusted_is_kept;
     wiping:
         a_wipe_removes_what_is_not_common_or_came_in_as_conversation,
         a_wipe_takes_the_name_off_what_is_common,

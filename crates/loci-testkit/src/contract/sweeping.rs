@@ -3,8 +3,8 @@
 use std::iter::repeat_with;
 
 use loci_core::{
-    AuditEntry, AuditQuery, CacheEntry, Decision, EnrichmentStatus, ErrorCode, Filter, JobCounts, KeyedAnswer, Memory,
-    ModelId, Result, Sweep, Tier, Timestamp,
+    AuditEntry, AuditQuery, CacheEntry, ClockJump, Decision, EnrichmentStatus, ErrorCode, Filter, JobCounts,
+    KeyedAnswer, Memory, ModelId, Result, Sweep, SweepClock, Tier, Timestamp,
 };
 
 use super::examples::{
@@ -213,4 +213,16 @@ pub(super) fn a_sweep_keeps_to_its_limit_in_all(make: MakeStore<'_>) {
     assert_eq!(store.needs_sweep(&everything), Ok(false));
     assert_eq!(store.size().expect("the store can be read").memories, 0);
     assert_eq!(store.job_counts(), Ok(JobCounts::default()), "a job goes with its memory");
+}
+
+pub(super) fn how_far_the_clock_is_trusted_is_kept(make: MakeStore<'_>) {
+    let store = make();
+    assert_eq!(store.sweep_clock(), Ok(None));
+    for jump in [None, Some(ClockJump { seen: NOW.plus_seconds(-1), stood_seconds: 7 }), None] {
+        let clock = SweepClock { trusted: NOW, jump };
+        store.put_sweep_clock(&clock).expect("the store can be written");
+        assert_eq!(store.sweep_clock(), Ok(Some(clock)));
+    }
+    assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 0, "it is nothing to sweep");
+    assert!(store.sweep_clock().expect("the store can be read").is_some());
 }

@@ -48,6 +48,9 @@ pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Resu
         return salvage::run(settings, file, output);
     }
     let mut findings = if arguments.fix { fix::run(settings) } else { Vec::new() };
+    if arguments.trust_clock {
+        findings.push(fix::trust_clock(settings));
+    }
     findings.extend(look(settings));
 
     let mut text = String::new();

@@ -3,7 +3,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use loci_core::{Batch, Change, MemoryId, Space, Store, Timestamp};
+use loci_core::{Batch, Change, ClockJump, MemoryId, Space, Store, SweepClock, Timestamp};
 use loci_store_sqlite::{Options, SqliteStore};
 use serde_json::{Value, json};
 
@@ -569,4 +569,32 @@ fn a_disk_without_room_for_a_write_is_told() {
     assert_eq!(rows.0, 4, "{rows:?}");
     let (_, verdict, text) = rows.1.iter().find(|row| row.0 == "writing").unwrap_or_else(|| panic!("{rows:?}"));
     assert!(verdict == "fail" && text.contains("the disk is full"), "{text}");
+}
+
+#[test]
+fn a_clock_that_jumped_is_told_and_trusted_at_a_persons_word() {
+    let place = Place::new();
+    place.add(&["a"]);
+    let (verdict, _) = row_of(&place, "clock");
+    assert_eq!(verdict, "ok");
+    let noted = || SqliteStore::open(&place.data(), Options::default()).unwrap().sweep_clock().unwrap();
+    assert_eq!(noted(), None, "a look changes nothing");
+    {
+        let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
+        let [trusted, seen] =
+            [1_798_761_600, 2_114_380_800].map(|second| Timestamp::from_microseconds(second * 1_000_000));
+        let jump = Some(ClockJump { seen, stood_seconds: 7_300 });
+        store.put_sweep_clock(&SweepClock { trusted, jump }).unwrap();
+    }
+    let found = wrong(&place, &[]);
+    let [(check, verdict, text)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((check.as_str(), verdict.as_str()), ("clock", "warn"));
+    assert!(
+        text.contains("showed 2037-01-01T") && text.contains("be 2027-01-01T") && text.contains("for 2 hours"),
+        "{text}"
+    );
+    let (code, trusted) = rows(&place, &["--trust-clock"]);
+    assert!(code == 0 && trusted[0].0 == "clock" && trusted[0].1 == "done", "{trusted:?}");
+    assert_eq!(wrong(&place, &[]), []);
+    assert_eq!(noted().unwrap().jump, None);
 }

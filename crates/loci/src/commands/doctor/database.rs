@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use loci_core::{Caller, Clock, CollectionFilter, JobStore, Timestamp, TokenStore, lease_end_max};
+use loci_core::{
+    Caller, Clock, ClockJump, CollectionFilter, JobStore, Store, SweepClock, Timestamp, TokenStore, lease_end_max,
+};
 use loci_engine::{List, ModelState, NoteStatus};
 use loci_store_sqlite::{Problem, ProblemKind, SqliteStore};
 
@@ -58,6 +60,7 @@ pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     }
     findings.extend(token_file(&secret::file_in(&settings.data), &parts.store));
     findings.extend(newest(parts));
+    findings.extend(jumped_clock(parts));
     findings
 }
 
@@ -210,6 +213,21 @@ fn untimely(next: Timestamp, now: Timestamp, waiting: u64) -> Option<String> {
              ran ahead, or it is behind now; they are found all the same"
         )
     })
+}
+
+/// A jump of the clock for which sweeps wait.
+fn jumped_clock(parts: &Parts) -> Option<Finding> {
+    let SweepClock { trusted, jump } = parts.store.sweep_clock().ok()??;
+    let ClockJump { seen, stood_seconds } = jump?;
+    let why = format!(
+        "it showed {} where it should be {}: it jumped, or the store was not used for long or comes from a backup; it has \
+         gone on for {} hours since; what has expired is hidden, and removed for good when it has gone on for 24 hours, or \
+         after `loci doctor --trust-clock`",
+        moment(seen),
+        moment(trusted),
+        stood_seconds / 3_600
+    );
+    Some(("clock", Verdict::Warn, why))
 }
 
 /// A memory from the future hides that the clock was wrong once, or is now.

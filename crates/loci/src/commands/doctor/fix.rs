@@ -4,11 +4,14 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use loci_core::Clock;
+
 use super::{Finding, Verdict, database, place};
 use crate::damage;
 use crate::exit::{Exit, Failure};
+use crate::output::moment;
 use crate::settings::Settings;
-use crate::wiring::Parts;
+use crate::wiring::{Parts, SystemClock};
 
 /// Says each thing that was done, or could not be.
 pub fn run(settings: &Settings) -> Vec<Finding> {
@@ -56,6 +59,15 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
         Err(error) => findings.push(failed("notes", error.into())),
     }
     findings
+}
+
+/// Takes the word of a person for the clock.
+pub fn trust_clock(settings: &Settings) -> Finding {
+    const WHAT: &str = "clock";
+    match Parts::open(settings).and_then(|parts| Ok(parts.engine.trust_clock()?)) {
+        Ok(()) => (WHAT, Verdict::Done, format!("it is trusted to be {}", moment(SystemClock.now()))),
+        Err(failure) => failed(WHAT, failure),
+    }
 }
 
 fn repair(parts: &Parts) -> Vec<Finding> {

@@ -1,0 +1,180 @@
+//! How far a sweep trusts the clock: what it removes for good does not come back when the clock is set right.
+//!
+//! The store keeps the newest moment that was trusted. A clock that shows more than a day beyond what has passed since
+//! then has jumped, as far as anyone can tell; so has one that shows more than a day before it. Until the jump is
+//! confirmed, a sweep goes by the moment that it should be. It is confirmed when the clock has gone on from there for a
+//! day of running time, in however many processes, or by a person ([`Engine::trust_clock`]). Reads go by the clock: what
+//! has expired by it is hidden.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use loci_core::{ClockJump, Result, SweepClock, Timestamp};
+
+use crate::Engine;
+
+/// How far the clock may be from what is expected, in seconds, and how long it must go on after a jump.
+const DAY_SECONDS: i64 = 86_400;
+/// How far the moment that is trusted goes on before it is written down.
+const TRUSTED_NOTED_SECONDS: i64 = 3_600;
+/// How long the clock goes on after a jump before that is written down.
+const STOOD_NOTED_SECONDS: i64 = 600;
+
+/// What this process knows of the clock since its last look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// What the store kept then.
+    stored: Option<SweepClock>,
+    /// What it came to, which may not have been worth a write.
+    clock: SweepClock,
+    /// When it was, by a clock that never jumps.
+    at: Duration,
+}
+
+impl Engine {
+    /// The moment by which to remove for good. Notes in the store how far the clock is trusted, at most once an hour, or
+    /// every ten minutes after a jump.
+    pub(crate) fn sweep_moment(&self) -> Result<Timestamp> {
+        let mut look = self.rounds.clock_look.lock().unwrap_or_else(PoisonError::into_inner);
+        let (now, at) = (self.now(), self.clock.monotonic());
+        let stored = self.store.sweep_clock()?;
+        // What another process has noted since counts, and is as of now.
+        let (known, passed) = match *look {
+            Some(last) if last.stored == stored => (Some(last.clock), at.saturating_sub(last.at)),
+            _ => (stored, Duration::ZERO),
+        };
+        let (clock, moment) = judge(known, now, i64::try_from(passed.as_secs()).unwrap_or(i64::MAX));
+        match (known.and_then(|known| known.jump), clock.jump) {
+            (None, Some(_)) => tracing::warn!(
+                "the clock is more than a day from where it should be (it jumped, or the store was not used for long or \
+                 comes from a backup): what has expired is hidden, but removed for good only when the clock has gone on \
+                 for a day, or after `loci doctor --trust-clock`"
+            ),
+            (Some(_), None) => tracing::info!("the clock is trusted again"),
+            _ => {}
+        }
+        let mut kept = stored;
+        if stored.is_none_or(|stored| is_worth_a_write(stored, clock)) {
+            self.store.put_sweep_clock(&clock)?;
+            kept = Some(clock);
+        }
+        *look = Some(Look { stored: kept, clock, at });
+        Ok(moment)
+    }
+
+    /// Trusts the clock as it is now, because a person says that it is right: what has expired by it may be removed.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    pub fn trust_clock(&self) -> Result<()> {
+        self.store.put_sweep_clock(&SweepClock { trusted: self.now(), jump: None })
+    }
+}
+
+/// What is known of the clock now, and the moment by which to remove, after that many seconds since `known`.
+fn judge(known: Option<SweepClock>, now: Timestamp, passed: i64) -> (SweepClock, Timestamp) {
+    let trusted = (SweepClock { trusted: now, jump: None }, now);
+    let Some(SweepClock { trusted: last, jump }) = known else { return trusted };
+    let expected = last.plus_seconds(passed);
+    if is_near(now, expected) {
+        return trusted;
+    }
+    let went_on = jump.filter(|jump| is_near(now, jump.seen.plus_seconds(passed)));
+    // Several processes that run at once are no longer time.
+    let stood = went_on.map_or(0, |jump| jump.stood_seconds + passed.min(seconds_between(jump.seen, now)).max(0));
+    if stood >= DAY_SECONDS {
+        return trusted;
+    }
+    let jump = Some(ClockJump { seen: now, stood_seconds: stood });
+    (SweepClock { trusted: expected, jump }, now.min(expected))
+}
+
+fn is_near(now: Timestamp, expected: Timestamp) -> bool {
+    seconds_between(expected, now).abs() <= DAY_SECONDS
+}
+
+/// Seconds from one moment to another; negative if that is earlier.
+fn seconds_between(from: Timestamp, to: Timestamp) -> i64 {
+    to.microseconds().saturating_sub(from.microseconds()) / 1_000_000
+}
+
+fn is_worth_a_write(stored: SweepClock, clock: SweepClock) -> bool {
+    let moved = seconds_between(stored.trusted, clock.trusted).abs() >= TRUSTED_NOTED_SECONDS;
+    let jumped = match (stored.jump, clock.jump) {
+        (None, None) => false,
+        (Some(old), Some(new)) => {
+            new.stood_seconds < old.stood_seconds || new.stood_seconds - old.stood_seconds >= STOOD_NOTED_SECONDS
+        }
+        _ => true,
+    };
+    moved || jumped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: Timestamp = Timestamp::from_microseconds(1_767_225_600_000_000);
+    const YEAR: i64 = 365 * DAY_SECONDS;
+
+    #[test]
+    fn a_clock_is_trusted_within_a_day_of_what_has_passed() {
+        let known = Some(SweepClock { trusted: NOON, jump: None });
+        for (passed, shown, is_trusted) in [
+            (0, 0, true),
+            (0, DAY_SECONDS, true),
+            (0, DAY_SECONDS + 1, false),
+            (0, -DAY_SECONDS, true),
+            (0, -DAY_SECONDS - 1, false),
+            (YEAR, YEAR, true),
+            (YEAR, YEAR + DAY_SECONDS + 1, false),
+            (YEAR, 0, false),
+        ] {
+            let now = NOON.plus_seconds(shown);
+            let (clock, moment) = judge(known, now, passed);
+            let expected = NOON.plus_seconds(passed);
+            assert_eq!(clock.jump.is_none(), is_trusted, "{passed} {shown}");
+            assert_eq!(moment, if is_trusted { now } else { now.min(expected) }, "{passed} {shown}");
+            assert_eq!(clock.trusted, if is_trusted { now } else { expected }, "{passed} {shown}");
+        }
+        assert_eq!(judge(None, NOON, 0), (SweepClock { trusted: NOON, jump: None }, NOON));
+        for extreme in [i64::MIN, i64::MAX] {
+            let (clock, _) = judge(known, Timestamp::from_microseconds(extreme), 1);
+            assert!(clock.jump.is_some());
+        }
+    }
+
+    /// In any number of processes, of which each sees a part of the time.
+    #[test]
+    fn a_jump_is_confirmed_when_the_clock_has_gone_on_for_a_day() {
+        let mut now = NOON.plus_seconds(YEAR);
+        let mut clock = judge(Some(SweepClock { trusted: NOON, jump: None }), now, 0).0;
+        for hours in 1..24 {
+            // The machine is off for an hour between two processes.
+            now = now.plus_seconds(3_600);
+            clock = judge(Some(clock), now, 0).0;
+            now = now.plus_seconds(3_600);
+            let moment;
+            (clock, moment) = judge(Some(clock), now, 3_600);
+            assert_eq!(clock.jump.map(|jump| jump.stood_seconds), Some(hours * 3_600));
+            assert_eq!(moment, NOON.plus_seconds(hours * 3_600), "it goes by what has passed");
+        }
+        now = now.plus_seconds(3_600);
+        assert_eq!(judge(Some(clock), now, 3_600), (SweepClock { trusted: now, jump: None }, now));
+        // Another jump, or one back, begins again.
+        for seconds in [YEAR, -YEAR / 2] {
+            let again = judge(Some(clock), now.plus_seconds(seconds), 3_600).0;
+            assert_eq!(again.jump.map(|jump| jump.stood_seconds), Some(0));
+        }
+        let back = NOON.plus_seconds(23 * 3_600);
+        assert_eq!(judge(Some(clock), back, 0).1, back, "a clock that was set right is trusted at once");
+    }
+
+    #[test]
+    fn two_processes_at_once_do_not_count_twice() {
+        let jumped = NOON.plus_seconds(YEAR);
+        let clock = SweepClock { trusted: NOON, jump: Some(ClockJump { seen: jumped, stood_seconds: 100 }) };
+        let (clock, _) = judge(Some(clock), jumped.plus_seconds(10), 600);
+        assert_eq!(clock.jump.map(|jump| jump.stood_seconds), Some(110));
+    }
+}
