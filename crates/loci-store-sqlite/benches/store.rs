@@ -1,6 +1,6 @@
 //! Measures the store on the disk of a folder: `cargo bench -p loci-store-sqlite --bench store --
 //! [FOLDER [PART [MEMORIES]]]` (default: the folder for temporary files; choose one on a real disk). Parts are
-//! `writes`, `bulk`, `searches`, `waits` and `palace`; without one, all are measured.
+//! `writes`, `bulk`, `searches`, `waits`, `doctor` and `palace`; without one, all are measured.
 //!
 //! Disks differ and share their time with others, so read the ratios: each commit rate stands
 //! beside that of the bare device in the same run.
@@ -72,6 +72,11 @@ fn main() {
     if is_chosen("waits") {
         waits(folder.path(), &mut random);
     }
+    if is_chosen("doctor") {
+        for memories in memories.map_or(MEMORIES.to_vec(), |memories| vec![memories]) {
+            checks(&folder.path().join(format!("doctor-{memories}")), memories, &mut random);
+        }
+    }
     if is_chosen("palace") {
         palace::measure(folder.path(), memories.unwrap_or(DRAWERS), &mut random);
     }
@@ -115,6 +120,35 @@ fn writes(folder: &Path, random: &mut Random) {
     report("one writer: p50 beyond the device's, ms", format!("{extra:.3}"));
     report("16 writers: commits per second", format!("{many:.0}"));
     report("16 writers to one", format!("{:.1}", many / rate(&one)));
+}
+
+/// How long a look for damage takes, beside a copy of the database, which reads it once.
+fn checks(folder: &Path, memories: usize, random: &mut Random) {
+    let store = SqliteStore::open(folder, Options::default()).unwrap();
+    for begin in (0..memories).step_by(BULK_COMMITS[1]) {
+        let end = memories.min(begin + BULK_COMMITS[1]);
+        let changes = (begin..end).flat_map(|number| {
+            let (memory, passage) = example(&number.to_string(), random);
+            put(&memory, vec![passage]).changes
+        });
+        store.commit(Batch { space: Space::default(), changes: changes.collect() }).unwrap();
+    }
+    // The words that the texts give.
+    store.reindex(false).unwrap();
+    let seconds = |work: &dyn Fn()| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64()
+    };
+    let copy = seconds(&|| {
+        let file = tempfile::NamedTempFile::new_in(folder).unwrap();
+        store.snapshot().unwrap().copy_to(file.path()).unwrap();
+    });
+    let structure = seconds(&|| assert_eq!(store.structure_check(), Ok(Vec::new())));
+    let whole = seconds(&|| assert_eq!(store.integrity_check(), Ok(Vec::new())));
+    report(&format!("{memories} memories: copy of the database, s"), format!("{copy:.2}"));
+    report("check without words, s (to one copy)", format!("{structure:.2} ({:.1})", structure / copy));
+    report("check of everything, s (to one copy)", format!("{whole:.2} ({:.1})", whole / copy));
 }
 
 /// The longest that somebody's write waits while something large is removed.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use loci_core::Error;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::checksum;
@@ -72,6 +73,8 @@ impl Database {
             ),
         }?;
         connection.busy_timeout(self.busy_timeout)?;
+        // Without this, SQLite prepares a statement again whenever another value is bound to a bound of a range.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
         connection.execute_batch(SETTINGS)?;
         checksum::register(&connection)?;
@@ -173,7 +176,23 @@ pub(crate) fn empty_log(database: &Database) -> Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::StatementStatus;
+
     use crate::open::{Options, open};
+
+    /// One that is prepared again for each value takes several times as long.
+    #[test]
+    fn a_range_is_read_with_other_bounds_without_being_prepared_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, writer) = open(folder.path(), Options::default()).unwrap();
+        for connection in [writer, database.connect_reader().unwrap()] {
+            let mut statement = connection.prepare("SELECT 1 FROM passage WHERE row BETWEEN ?1 AND ?2").unwrap();
+            for row in 0..3 {
+                assert!(!statement.exists([row, row + 1]).unwrap());
+            }
+            assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+        }
+    }
 
     #[test]
     fn a_commit_reaches_the_disk_before_it_returns() {

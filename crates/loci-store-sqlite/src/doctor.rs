@@ -1,5 +1,6 @@
 //! Looking for damage, and for what is derived and not as it would be made now.
 
+mod parts;
 pub(crate) mod references;
 pub(crate) mod tables;
 
@@ -9,6 +10,7 @@ use std::iter;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
+pub(crate) use self::parts::check_in_parts;
 use self::tables::Checked;
 use crate::failure::{Failure, Result, readable};
 use crate::reanalysis;
@@ -82,7 +84,7 @@ pub(crate) fn check(connection: &Connection, words: bool) -> Result<Vec<Problem>
         references::check_filed(&snapshot, &mut problems)?;
         // Whoever asks further comes through indexes, and could not tell their damage from that of what was filed.
         if can_be_asked {
-            tables::check_values(&snapshot, &broken, &mut problems)?;
+            tables::check_values(&snapshot, &broken, &BTreeSet::new(), &mut problems)?;
             references::check_derived(&snapshot, &mut problems)?;
             if words {
                 references::check_vectors(&snapshot, &mut problems)?;

@@ -103,7 +103,11 @@ pub(crate) fn fits(connection: &Connection, row: i64) -> Result<bool> {
     let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
     let mut statement = connection.prepare_cached(&sql)?;
     let memory = statement.query_row([row], |row| Ok(read_whole(row))).optional()?.transpose()?;
-    let Some(memory) = memory else { return Ok(true) };
+    memory.map_or(Ok(true), |memory| fits_memory(connection, row, &memory))
+}
+
+/// The same, for the memory of that row.
+pub(crate) fn fits_memory(connection: &Connection, row: i64, memory: &Memory) -> Result<bool> {
     let ranges = passages(&memory.content);
     let sql = "SELECT row, first_byte, end_byte, terms FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row";
     let mut statement = connection.prepare_cached(sql)?;
@@ -117,23 +121,27 @@ pub(crate) fn fits(connection: &Connection, row: i64) -> Result<bool> {
         });
         let terms = passage.get_ref(3)?.as_blob().map_err(|_| damaged())?;
         match decode_terms(terms) {
-            Ok(terms) if is_in_place => stored.push(words(terms.into_iter())),
+            Ok(terms) if is_in_place => {
+                let words = words(terms.into_iter());
+                stored.push(words.into_iter().map(|(text, count)| (text.to_owned(), count)).collect::<Vec<_>>());
+            }
             _ => return Ok(false),
         }
     }
     let gives = |memory: &Memory| {
         let terms = terms(memory, &ranges);
-        let fresh = terms.iter().map(|terms| words(terms.iter().map(|term| (term.text.as_str(), term.count))));
-        fresh.eq(stored.iter().cloned())
+        terms.iter().zip(&stored).all(|(terms, stored)| {
+            let fresh = words(terms.iter().map(|term| (term.text.as_str(), term.count)));
+            fresh.into_iter().eq(stored.iter().map(|(text, count)| (text.as_str(), *count)))
+        })
     };
     // A summary may have come without words of its own.
-    Ok(stored.len() == ranges.len() && (gives(&memory) || gives(&Memory { summary: None, ..memory.clone() })))
+    Ok(stored.len() == ranges.len() && (gives(memory) || gives(&Memory { summary: None, ..memory.clone() })))
 }
 
 /// The terms that are words, in their order as texts.
-fn words<'a>(terms: impl Iterator<Item = (&'a str, u32)>) -> Vec<(String, u32)> {
-    let mut words: Vec<_> =
-        terms.filter(|(_, count)| *count > 0).map(|(text, count)| (text.to_owned(), count)).collect();
+fn words<'a>(terms: impl Iterator<Item = (&'a str, u32)>) -> Vec<(&'a str, u32)> {
+    let mut words: Vec<_> = terms.filter(|(_, count)| *count > 0).collect();
     words.sort_unstable();
     words
 }

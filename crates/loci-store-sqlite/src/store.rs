@@ -174,13 +174,14 @@ impl SqliteStore {
         backup::inspect(file)
     }
 
-    /// What is wrong with the database as of one moment; empty if nothing is. Reads all of it, and cuts and analyses
+    /// What is wrong with the database as of one moment; empty if nothing is, of each part as of a moment of its own,
+    /// since several connections read the parts at once. Reads all of it, and cuts and analyses
     /// every text anew, as the engine does, to compare what that gives with what is stored.
     ///
     /// # Errors
     /// `unavailable` if it cannot even be read.
     pub fn integrity_check(&self) -> Result<Vec<Problem>> {
-        self.opened()?.readers.read(|connection| doctor::check(connection, true))
+        doctor::check_in_parts(&self.opened()?.readers, true)
     }
 
     /// As [`SqliteStore::integrity_check`], but takes passages, words and vectors for what they should be, which
@@ -189,7 +190,7 @@ impl SqliteStore {
     /// # Errors
     /// `unavailable` if it cannot even be read.
     pub fn structure_check(&self) -> Result<Vec<Problem>> {
-        self.opened()?.readers.read(|connection| doctor::check(connection, false))
+        doctor::check_in_parts(&self.opened()?.readers, false)
     }
 
     /// Makes good each [`ProblemKind::Derived`] problem, and says what it did, or what it could not do. No text is
