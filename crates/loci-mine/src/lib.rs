@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 pub mod conversation;
+pub mod plain_file;
 pub mod project;
 mod tree;
 

@@ -7,7 +7,7 @@ mod sections;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -17,9 +17,10 @@ use loci_core::limits::SOURCE_FILE_BYTES_MAX;
 use loci_core::{ContentHash, FileStamp};
 use sha2::{Digest, Sha256};
 
+use crate::plain_file::{self, Links, Refusal};
 use rules::Folder;
 
-pub use plan::{NameRule, PLAN_FILE, Plan, place_name, propose};
+pub use plan::{NameRule, PLAN_FILE, Plan, place_name, plan_folders, propose, read_plan};
 pub use rules::{is_gone, top_of};
 pub use sections::{Section, sections};
 
@@ -185,8 +186,11 @@ fn read_with(path: &Path, mut meanwhile: impl FnMut() -> io::Result<()>) -> io::
         if let Some(unread) = unread(path, &metadata) {
             return Ok(Err(unread));
         }
-        let before = stamp_of(&metadata);
-        let mut file = File::open(path)?;
+        let mut file = match plain_file::open(path, Links::Refused) {
+            Err(error) if Refusal::of(&error).is_some() => return Ok(Err(Unread::NotAFile)),
+            opened => opened?,
+        };
+        let before = stamp_of(&file.metadata()?);
         let mut bytes = Vec::new();
         file.by_ref().take(SAMPLE_BYTES).read_to_end(&mut bytes)?;
         if bytes.contains(&0) {
@@ -238,7 +242,7 @@ pub fn stamp(path: &Path) -> io::Result<FileStamp> {
 }
 
 /// Size and time, as far as a stamp can hold them.
-fn stamp_of(metadata: &Metadata) -> FileStamp {
+pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
     let modified = metadata.modified().ok();
     let nanoseconds = modified.map_or(0, |modified| match modified.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),

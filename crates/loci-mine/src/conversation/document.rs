@@ -1,7 +1,7 @@
 //! Forms that are one JSON document: an array, whose elements are read one after another, so that one that is broken
 //! spoils no other and never more than one is in memory; or a single object, as if it were an array of it.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::chat_gpt::{self, ChatGpt};
 use super::claude_ai::{self, ClaudeAi};
 use super::gemini_cli::{self, GeminiCli, Log};
 use super::slack::{self, Slack};
-use super::{BYTE_ORDER_MARK, Format, Gather, Source, VALUE_BYTES_MAX, Whole};
+use super::{BYTE_ORDER_MARK, Format, Gather, Source, VALUE_BYTES_MAX, WHOLE_BYTES_MAX, Whole};
 
 /// Elements at the beginning of which one must tell the form.
 const HEAD_ELEMENTS_MAX: u64 = 16;
@@ -18,7 +18,11 @@ const HEAD_ELEMENTS_MAX: u64 = 16;
 /// Reads such a file; none if it is of no such form.
 pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
     let path = source.path;
-    let Some(mut elements) = Elements::new(BufReader::new(source.from(0)?))? else { return Ok(None) };
+    // A file that is too large is an error only if it may be of such a form.
+    let size = source.check_size(WHOLE_BYTES_MAX);
+    let input = BufReader::new(source.from(0)?.take(WHOLE_BYTES_MAX));
+    let Some(mut elements) = Elements::new(input)? else { return Ok(None) };
+    size?;
     let mut form: Option<(Format, Box<dyn Gather>)> = None;
     let mut broken = 0;
     while let Some(element) = elements.next()? {

@@ -3,13 +3,13 @@
 //! added to it, so such a file does not only grow); and `logs.json`, what the person said in all sessions.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::value::{Threads, moment, spoken, texts, title};
 use super::{Conversation, Gather, Said};
+use crate::plain_file;
 
 /// Elements in what the program, not the person, says to the model.
 const PROGRAM: &[&str] = &["session_context"];
@@ -112,10 +112,9 @@ pub(super) fn project_folder(path: &Path) -> Option<String> {
     noted.filter(|folder| !folder.is_empty()).or_else(listed)
 }
 
-/// The text of a plain file that is not large.
+/// The text of a small file that no other user could have put there: it says in which wing a session is filed.
 fn small_file(path: &Path) -> Option<String> {
-    fs::symlink_metadata(path).ok().filter(|file| file.is_file() && file.len() <= PROJECT_FILE_BYTES_MAX)?;
-    fs::read_to_string(path).ok()
+    String::from_utf8(plain_file::read_own(path, PROJECT_FILE_BYTES_MAX).ok()?).ok()
 }
 
 impl Gather for GeminiCli {

@@ -7,7 +7,10 @@ use serde_json::Value;
 use super::claude_code::{self, ClaudeCode};
 use super::codex::{self, Codex};
 use super::gemini_cli::{self, GeminiCli};
-use super::{BYTE_ORDER_MARK, Conversation, Format, Gather, Mark, Reading, Said, Source, Transcript, VALUE_BYTES_MAX};
+use super::{
+    BYTE_ORDER_MARK, Conversation, Format, GROWING_BYTES_MAX, Gather, Mark, Reading, Said, Source, Transcript,
+    VALUE_BYTES_MAX, WHOLE_BYTES_MAX,
+};
 
 /// Lines at the beginning of a file of which one must tell the form.
 const HEAD_LINES_MAX: usize = 64;
@@ -22,6 +25,7 @@ const TAIL_BYTES_MAX: u64 = 1 << 20;
 /// Reads such a file; none if it is of no such form.
 pub(super) fn read(source: &mut Source<'_>, mark: Option<Mark>, bytes_max: u64) -> io::Result<Option<Reading>> {
     let Some((format, mut gather)) = head(source)? else { return Ok(None) };
+    source.check_size(if format.grows() { GROWING_BYTES_MAX } else { WHOLE_BYTES_MAX })?;
     let start = match mark {
         Some(mark) if format.grows() && source.begins_with(mark)? => mark.bytes,
         _ => 0,

@@ -11,7 +11,7 @@ mod plain;
 mod slack;
 mod value;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
@@ -20,10 +20,14 @@ use loci_core::{ContentHash, FileStamp, Timestamp};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::project::stamp;
+use crate::plain_file::{self, Links, Refusal};
+use crate::project::stamp_of;
 
 /// Bytes of a line, or of an element of a document, beyond which it is broken.
 const VALUE_BYTES_MAX: u64 = 64 << 20;
+/// Bytes of a transcript that grows, and of one that is read as a whole. A file may have any size and take no room.
+const GROWING_BYTES_MAX: u64 = 4 << 30;
+const WHOLE_BYTES_MAX: u64 = 1 << 30;
 /// What some programs put before a text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes before a mark that tell whether a file has changed there.
@@ -155,17 +159,13 @@ pub struct Reading {
 /// Reads a transcript, on from `mark` where the file still begins with what was read then and its form grows; else
 /// from its beginning (`is_from_start`). Reads at most about `bytes_max` bytes of a form that grows: whole lines, and one
 /// at least. A line, or an element of a document, of more than 64 MiB is broken. None if the file is no transcript of any
-/// form.
+/// form, or no plain file; links are not followed.
 ///
 /// # Errors
-/// If it cannot be read; `FileTooLarge` for plain text of more than
-/// [`SOURCE_FILE_BYTES_MAX`](loci_core::limits::SOURCE_FILE_BYTES_MAX).
+/// If it cannot be read; `FileTooLarge` for more than 4 GiB, for more than 1 GiB of a form that does not grow, and for
+/// plain text of more than [`SOURCE_FILE_BYTES_MAX`](loci_core::limits::SOURCE_FILE_BYTES_MAX).
 pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Option<Reading>> {
-    // Anything else, a pipe above all, may never come to an end.
-    if !fs::metadata(path)?.is_file() {
-        return Ok(None);
-    }
-    let mut source = Source { stamp: stamp(path)?, file: File::open(path)?, path };
+    let Some(mut source) = Source::open(path)? else { return Ok(None) };
     if let Some(reading) = lines::read(&mut source, mark, bytes_max)? {
         return Ok(Some(reading));
     }
@@ -189,10 +189,8 @@ pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Optio
 /// # Errors
 /// If it cannot be read.
 pub fn folder(path: &Path) -> io::Result<Option<String>> {
-    if !fs::metadata(path)?.is_file() {
-        return Ok(None);
-    }
-    let named = lines::folder(&mut Source { stamp: stamp(path)?, file: File::open(path)?, path })?;
+    let Some(mut source) = Source::open(path)? else { return Ok(None) };
+    let named = lines::folder(&mut source)?;
     Ok(named.or_else(|| gemini_cli::project_folder(path)))
 }
 
@@ -203,10 +201,8 @@ pub fn folder(path: &Path) -> io::Result<Option<String>> {
 /// # Errors
 /// If it cannot be read.
 pub fn last_answer(path: &Path, from: u64) -> io::Result<Option<String>> {
-    if !fs::metadata(path)?.is_file() {
-        return Ok(None);
-    }
-    let last = lines::last_said(&mut Source { stamp: stamp(path)?, file: File::open(path)?, path }, from)?;
+    let Some(mut source) = Source::open(path)? else { return Ok(None) };
+    let last = lines::last_said(&mut source, from)?;
     Ok(last.filter(|said| said.speaker == "assistant").map(|said| said.text))
 }
 
@@ -215,7 +211,7 @@ pub fn last_answer(path: &Path, from: u64) -> io::Result<Option<String>> {
 /// # Errors
 /// If it cannot be read.
 pub fn goes_on(path: &Path, format: Format, mark: Mark) -> io::Result<bool> {
-    let mut source = Source { stamp: stamp(path)?, file: File::open(path)?, path };
+    let Some(mut source) = Source::open(path)? else { return Ok(false) };
     if format.grows() {
         return source.begins_with(mark);
     }
@@ -230,7 +226,23 @@ struct Source<'a> {
     stamp: FileStamp,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// None if it is no plain file.
+    fn open(path: &'a Path) -> io::Result<Option<Self>> {
+        let file = match plain_file::open(path, Links::Refused) {
+            Err(error) if Refusal::of(&error).is_some() => return Ok(None),
+            opened => opened?,
+        };
+        let stamp = stamp_of(&file.metadata()?);
+        Ok(Some(Source { file, path, stamp }))
+    }
+
+    /// # Errors
+    /// [`Refusal::TooLarge`] if it has more bytes.
+    fn check_size(&self, bytes_max: u64) -> io::Result<()> {
+        if self.stamp.bytes > bytes_max { Err(Refusal::TooLarge(bytes_max).into()) } else { Ok(()) }
+    }
+
     /// What is in it from there on.
     fn from(&mut self, start: u64) -> io::Result<io::Take<&mut File>> {
         self.file.seek(SeekFrom::Start(start))?;

@@ -4,14 +4,13 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::value::{Threads, moment, title};
 use super::{Conversation, Gather, VALUE_BYTES_MAX};
+use crate::plain_file::{self, Links};
 
 /// Kinds of messages that somebody said. The others tell what became of the channel.
 const SAID: [&str; 5] = ["bot_message", "file_comment", "file_share", "me_message", "thread_broadcast"];
@@ -89,8 +88,7 @@ fn is_said(message: &Value) -> bool {
 
 /// The names of people by their ids; none if there is no such list.
 fn names(path: &Path) -> Option<HashMap<String, String>> {
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(VALUE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let bytes = plain_file::read(path, Links::Refused, VALUE_BYTES_MAX).ok()?;
     let users: Vec<Value> = serde_json::from_slice(&bytes).ok()?;
     let names = users.iter().filter_map(|user| {
         let name = name(&user["profile"]).or_else(|| title(&user["real_name"])).or_else(|| title(&user["name"]))?;

@@ -9,11 +9,15 @@ use loci_core::{Error, ErrorCode, Result};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::rules::{is_gone, top_of};
 use super::{absolute, read, walk};
+use crate::plain_file;
 
 /// The name of the file at the top of a project that holds its plan. It is hidden, so it is never read as one of the
 /// project's own.
 pub const PLAN_FILE: &str = ".loci-palace.toml";
+/// Bytes of a plan.
+const PLAN_BYTES_MAX: u64 = 256 << 10;
 /// The room of what belongs to no other.
 const GENERAL: &str = "general";
 
@@ -60,6 +64,28 @@ pub fn propose(root: &Path) -> io::Result<Plan> {
         rooms.entry(named(folder, GENERAL)).or_default().push(folder.to_owned());
     }
     Ok(Plan { wing: place_name(root.file_name().unwrap_or_default()), rooms: rooms.into_iter().collect() })
+}
+
+/// The folders whose plans may be about what happens in a folder, the nearest first: itself and those above it, up to
+/// the top of its repository; itself alone if it is in none.
+pub fn plan_folders(folder: &Path) -> impl Iterator<Item = &Path> {
+    let top = top_of(folder).unwrap_or(folder);
+    folder.ancestors().take_while(move |above| above.starts_with(top))
+}
+
+/// The text of the plan in a folder; none if it has no plan.
+///
+/// # Errors
+/// If it cannot be read, is not UTF-8, or is [refused](plain_file::Refusal): a link, no plain file, of more than 256
+/// KiB, or a file that another user owns or may write, or could put there.
+pub fn read_plan(folder: &Path) -> io::Result<Option<String>> {
+    match plain_file::read_own(&folder.join(PLAN_FILE), PLAN_BYTES_MAX) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8")),
+        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The name of a wing for a folder with that name.

@@ -1,8 +1,7 @@
 //! Which files of a project git would ignore, folder by folder from the top down.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -10,6 +9,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use loci_core::limits::SOURCE_FILE_BYTES_MAX;
 
 use super::pattern::translated;
+use crate::plain_file::{self, Links, Refusal};
 
 /// A folder, and the rules for what is in it.
 pub(crate) struct Folder {
@@ -113,11 +113,8 @@ fn layers_at_top(top: &Path, users: &Rc<Gitignore>) -> io::Result<Vec<Layer>> {
 /// The file that the repository's own configuration names in the place of the user's excludes; see git-config(1). What
 /// the configuration includes is not read.
 fn excludes_file(repository: &Path, top: &Path) -> io::Result<Option<PathBuf>> {
-    let configuration = repository.join("config");
-    if !configuration.is_file() {
-        return Ok(None);
-    }
-    Ok(excludes_in(&text_of(&configuration)?).map(|path| match (path.strip_prefix("~/"), std::env::home_dir()) {
+    let configuration = text_of(&repository.join("config"), Links::Followed)?.unwrap_or_default();
+    Ok(excludes_in(&configuration).map(|path| match (path.strip_prefix("~/"), std::env::home_dir()) {
         (Some(below), Some(home)) => home.join(below),
         _ => top.join(path),
     }))
@@ -172,37 +169,20 @@ fn is_top(folder: &Path) -> bool {
 /// gitrepository-layout(5). None if there is no repository.
 fn repository_of(top: &Path) -> io::Result<Option<PathBuf>> {
     let git = top.join(".git");
-    if !git.is_file() {
-        return Ok(git.is_dir().then_some(git));
+    if git.is_dir() {
+        return Ok(Some(git));
     }
     // Of a submodule or another worktree, a file says where it is.
-    let text = text_of(&git)?;
+    let text = text_of(&git, Links::Followed)?.unwrap_or_default();
     let Some(place) = text.trim_end().strip_prefix("gitdir: ") else { return Ok(None) };
     let repository = top.join(place);
-    let common = repository.join("commondir");
-    if !common.is_file() {
-        return Ok(Some(repository));
-    }
-    Ok(Some(repository.join(text_of(&common)?.trim_end())))
-}
-
-/// Whether a file may be a symbolic link: git reads none that could have come with a repository.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Links {
-    Followed,
-    Refused,
+    let common = text_of(&repository.join("commondir"), Links::Followed)?;
+    Ok(Some(common.map_or_else(|| repository.clone(), |common| repository.join(common.trim_end()))))
 }
 
 /// The rules in a file; none if there is no such file.
 fn rules_in(path: &Path, links: Links) -> io::Result<Gitignore> {
-    let is_file = if links == Links::Followed { fs::metadata(path) } else { fs::symlink_metadata(path) };
-    match is_file {
-        Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return Ok(Gitignore::empty()),
-        Err(error) if is_gone(&error) => return Ok(Gitignore::empty()),
-        Err(error) => return Err(of_file(path, &error)),
-    }
-    let text = text_of(path)?;
+    let Some(text) = text_of(path, links)? else { return Ok(Gitignore::empty()) };
     // Paths are given relative to the folder.
     let mut builder = GitignoreBuilder::new("");
     for line in text.strip_prefix('\u{feff}').unwrap_or(&text).split('\n') {
@@ -213,20 +193,17 @@ fn rules_in(path: &Path, links: Links) -> io::Result<Gitignore> {
     builder.build().map_err(io::Error::other)
 }
 
-/// What is in a file of git. What is no UTF-8 in it matches no name that is looked at.
-fn text_of(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| of_file(path, &error))?;
-    file.take(SOURCE_FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| of_file(path, &error))?;
-    if bytes.len() as u64 > SOURCE_FILE_BYTES_MAX {
-        return Err(of_file(path, &io::ErrorKind::FileTooLarge.into()));
+/// The text of a file of git; none if there is no plain file. Git reads no link that could have come with a repository.
+/// The owner of the file does not matter, since its rules only keep files from being read. What is not UTF-8 in it matches
+/// no name that is looked at.
+fn text_of(path: &Path, links: Links) -> io::Result<Option<String>> {
+    match plain_file::read(path, links, SOURCE_FILE_BYTES_MAX) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) if matches!(Refusal::of(&error), Some(Refusal::Link | Refusal::NotPlain)) => Ok(None),
+        // The file is not the one that was asked for.
+        Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The error with the file that it is about, which is not the one that was asked for.
-fn of_file(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// Whether the error says that there is no such file.
