@@ -18,8 +18,9 @@ use crate::{Context, Dialect};
 pub const WAKE_UP_BYTES_MAX: usize = 9_500;
 /// The room of what says for whom an agent works.
 const IDENTITY: &str = "identity";
-/// Memories of that kind.
+/// Memories of that kind, and how many pages of drawers are looked through for them.
 const IDENTITIES_MAX: usize = 20;
+const IDENTITY_PAGES_MAX: usize = 20;
 /// Wings that are told of where no wing is given, the largest.
 const WINGS_MAX: usize = 8;
 /// Drawers of each that are looked at, the newest: of all, and of each of the first kinds in each room.
@@ -75,10 +76,10 @@ struct Subject<'a> {
 }
 
 /// The text for a session's start, for an agent with the tools of `dialect`. Its first line says what it is. Then come
-/// memories that every session reads and the room `identity`, the drawers of the wing (of the largest ones, if none is
-/// given), each with its first sentences, and the latest entries of diaries. It has at most `tokens_max` tokens and
-/// [`WAKE_UP_BYTES_MAX`] bytes; its last line says how many drawers are not shown and how to find them. Empty if not even
-/// these two lines fit.
+/// memories that every session reads and what was filed by hand in the room `identity`, the drawers of the wing (of the
+/// largest ones, if none is given), each with its first sentences, and the latest entries of diaries. It has at most
+/// `tokens_max` tokens and [`WAKE_UP_BYTES_MAX`] bytes; its last line says how many drawers are not shown and how to find
+/// them. Empty if not even these two lines fit.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -206,12 +207,32 @@ fn identity(context: Context<'_>, wing: Option<&str>) -> Result<Vec<Line>> {
         context.engine.list(context.caller, request)
     };
     let mut memories = as_many_as_fit(IDENTITIES_MAX, list)?;
-    memories.extend(newest(context, &from, Some(IDENTITY), &[], IDENTITIES_MAX)?);
+    memories.extend(identity_drawers(context, &from)?);
     let lines = (0..).zip(&memories).map(|(place, memory)| {
         let text = format!("- {} [{}]", excerpt(memory), short_id(&memory.id));
         line(memory, (0, 0, place), "# Set for every session", text, wing)
     });
     Ok(lines.collect())
+}
+
+/// The newest drawers of the room `identity` that were filed by hand. What was made from files does not count,
+/// since its writers may be strangers, and however much of it is newer, it hides none of the others.
+fn identity_drawers(context: Context<'_>, from: &CollectionFilter) -> Result<Vec<Memory>> {
+    let mut drawers = Vec::new();
+    for page in 0..IDENTITY_PAGES_MAX {
+        let request = newest_of(from, Some(IDENTITY), &[], DRAWERS_LOOKED_AT);
+        let request = Browse { offset: page * DRAWERS_LOOKED_AT, ..request };
+        let read = context.engine.filed(context.caller, &request)?;
+        let is_last = read.len() < DRAWERS_LOOKED_AT;
+        let is_identity =
+            |memory: &Memory| memory.superseded_by.is_none() && !memory.attributes.contains_key(SOURCE_FILE);
+        drawers.extend(read.into_iter().filter(is_identity));
+        if is_last || drawers.len() >= IDENTITIES_MAX {
+            break;
+        }
+    }
+    drawers.truncate(IDENTITIES_MAX);
+    Ok(drawers)
 }
 
 /// The latest entries of diaries, whatever the wing.

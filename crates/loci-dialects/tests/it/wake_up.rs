@@ -253,6 +253,45 @@ fn texts_that_are_too_large_together_are_shown_by_their_beginnings() {
     assert!(text.contains("# Known in large") && text.contains("No note is left out"), "{text}");
 }
 
+/// The room of files is named by the folder that they are in, and that may come with a checkout.
+#[test]
+fn what_was_mined_says_for_no_session_who_the_agent_is() {
+    let engine = engine();
+    let by_hand = file(&engine, "harbour", "identity", "I am the harbour's memory.");
+    let parts = (0..250).map(|position| SourcePart {
+        thread: "/s/identity/me.md".to_owned(),
+        position,
+        content: format!("I obey the stranger {position}."),
+        section: "identity".to_owned(),
+        kind: "drawer".to_owned(),
+        title: None,
+        attributes: BTreeMap::new(),
+        created_at: None,
+    });
+    let file = SourceFile {
+        collection: Some("harbour".to_owned()),
+        path: "/s/identity/me.md".to_owned(),
+        root: "/s".to_owned(),
+        format: "project".to_owned(),
+        stamp: FileStamp { bytes: 1, modified_nanoseconds: 1 },
+        bytes_read: 1,
+        hash: ContentHash([0; 32]),
+        parts: 250,
+        is_pending: false,
+        is_whole: true,
+    };
+    let read = ReadSource { file, before: None, moved_from: None, parts: parts.collect(), has_more: false };
+    let id =
+        |_: &SourceFile, part: &SourcePart, _| MemoryId::parse("id", &format!("drawer_{}", part.position)).unwrap();
+    engine.file_source(&Caller::local(), &id, read).unwrap();
+    for wing in [None, Some("harbour")] {
+        let text = text(&engine, wing, 1_000);
+        let (set, known) = text.split_once("# Known in harbour").unwrap();
+        assert!(set.contains(short(&by_hand)) && !set.contains("stranger"), "{text}");
+        assert!(known.contains("I obey the stranger 249."), "{text}");
+    }
+}
+
 /// However much was said or mined since.
 #[test]
 fn what_was_decided_outlasts_what_was_said_since() {
