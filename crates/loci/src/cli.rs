@@ -319,7 +319,7 @@ pub enum Palace {
     /// Propose the wing and the rooms of a folder
     ///
     /// A room for each folder at its top. With --write the proposal becomes the file `.loci-palace.toml` in the folder,
-    /// which `mine` goes by: edit it as you like.
+    /// which `mine` goes by: edit it as you like, then agree to it with `trust`.
     Init {
         /// The folder
         #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
@@ -327,6 +327,22 @@ pub enum Palace {
         /// Write the proposal into the folder
         #[arg(long)]
         write: bool,
+    },
+    /// Agree to the wing that the `.loci-palace.toml` of a folder names
+    ///
+    /// Shows the wing and the rooms of the nearest plan, in the folder or above it in its repository, and remembers that
+    /// text of it: from then on sessions in the folder, and `mine`, go by its wing. A plan that comes with a checkout does
+    /// not count before, nor one that has changed since.
+    Trust {
+        /// The folder [default: the one you are in]
+        #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// Do not go by the plan of that folder any longer
+        #[arg(long)]
+        revoke: bool,
+        /// List the plans that you agreed to
+        #[arg(long, conflicts_with_all = ["folder", "revoke"])]
+        list: bool,
     },
     /// File what is in a folder as drawers, verbatim
     ///
@@ -371,11 +387,12 @@ pub enum Palace {
 }
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Mine {
     /// The folder; of conversations, one file is taken, too
     #[arg(value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
     pub folder: PathBuf,
-    /// The wing [default: what `.loci-palace.toml` says, else the name of the folder; of transcripts, of the one each names]
+    /// The wing [default: what a trusted `.loci-palace.toml` says, else the name of the folder; of transcripts, of the one each names]
     #[arg(long, value_name = "NAME")]
     pub wing: Option<String>,
     /// What is in it: a project, or transcripts of Claude Code, Codex, Gemini CLI, Claude.ai, ChatGPT, Slack, or plain ones
@@ -387,6 +404,9 @@ pub struct Mine {
     /// Read files again that have not changed, as after a change of `.loci-palace.toml`
     #[arg(long)]
     pub reread: bool,
+    /// Let the other callers in the space read the transcripts; without it, only you do. Projects are always common
+    #[arg(long)]
+    pub shared: bool,
     /// Leave the embedding to the process that serves next
     #[arg(long)]
     pub no_wait: bool,
@@ -404,6 +424,9 @@ pub enum Hook {
         /// The tools that the agent has, which are named to it at the start of a session
         #[arg(long, value_name = "DIALECT", default_value = mememory::DIALECT.name, value_parser = dialects())]
         dialect: String,
+        /// Let the other callers in the space read what is saved; without it, only you do
+        #[arg(long)]
+        shared: bool,
         /// The event
         #[arg(long, value_name = "EVENT", value_parser = ["session-start", "stop", "pre-compact", "session-end"])]
         event: String,
@@ -425,6 +448,9 @@ pub struct HookInstall {
     /// that are there, else mememory]
     #[arg(long, value_name = "DIALECT", value_parser = dialects())]
     pub dialect: Option<String>,
+    /// Let the other callers in the space read what is saved; without it, only you do
+    #[arg(long)]
+    pub shared: bool,
 }
 
 #[derive(Args)]

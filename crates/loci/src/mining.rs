@@ -2,15 +2,19 @@
 
 pub mod conversation;
 pub mod project;
+mod sharing;
+pub mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use loci_core::{Caller, FileStamp, MemoryId, SourceFile, Timestamp};
 use loci_dialects::mempalace;
 use loci_engine::{SourceFiled, SourcePart};
-use loci_mine::project::{PLAN_FILE, Plan, Unread, place_name, top_of};
+use loci_mine::plain_file::Refusal;
+use loci_mine::project::{Plan, Unread};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -120,9 +124,30 @@ pub fn absolute(path: &Path) -> Result<String, Failure> {
     let real = path.canonicalize().map_err(|error| {
         Failure::new(Exit::Usage, format!("{} cannot be read: {error}; give a folder that is there", path.display()))
     })?;
-    real.into_os_string()
+    in_utf8(real)
+}
+
+/// The path as text.
+///
+/// # Errors
+/// [`Exit::Usage`] if it is not UTF-8.
+pub fn in_utf8(path: PathBuf) -> Result<String, Failure> {
+    path.into_os_string()
         .into_string()
         .map_err(|path| Failure::new(Exit::Usage, format!("{} is no path in UTF-8", path.display())))
+}
+
+/// The absolute path of a transcript that a host names: without links, and itself not one.
+///
+/// # Errors
+/// If it is not there, or is a link.
+pub fn transcript(named: &Path) -> io::Result<PathBuf> {
+    let folder = named.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let real = folder.canonicalize()?.join(named.file_name().ok_or(io::ErrorKind::NotFound)?);
+    if fs::symlink_metadata(&real)?.is_symlink() {
+        return Err(Refusal::Link.into());
+    }
+    Ok(real)
 }
 
 /// The absolute path of a folder that is not there: as it is written.
@@ -133,17 +158,6 @@ pub fn named(path: &Path) -> Result<String, Failure> {
     let text = path.to_str().filter(|_| path.is_absolute());
     text.map(str::to_owned)
         .ok_or_else(|| Failure::new(Exit::Usage, format!("{} is not there; give an absolute path", path.display())))
-}
-
-/// The wing of what happens in a folder: what the nearest plan says, in it or in a folder above; else the name of the
-/// repository that it is in; else its own name.
-pub fn wing_of(folder: &Path) -> String {
-    let planned = |folder: &Path| {
-        let text = fs::read_to_string(folder.join(PLAN_FILE)).ok()?;
-        Some(parse_plan(&text).ok()?.wing)
-    };
-    let named = || place_name(top_of(folder).unwrap_or(folder).file_name().unwrap_or_default());
-    folder.ancestors().find_map(planned).unwrap_or_else(named)
 }
 
 /// Reads a plan, with names as the tools have them.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use loci_core::{Caller, ContentHash, FileStamp, MemoryId, Principal, Scope, Scopes, SourceFile, Space, Timestamp};
+use loci_core::{
+    Caller, ContentHash, FileStamp, MemoryId, Principal, Scope, Scopes, SourceFile, Space, Timestamp, Visibility,
+};
 use loci_dialects::mempalace::{DIALECT, WAKE_UP_BYTES_MAX, checkpoint, put_checkpoint, wake_up};
 use loci_dialects::{Context, Dialect, engram, mememory, vault};
 use loci_engine::{Engine, ReadSource, SearchMode, SourcePart};
@@ -150,7 +152,8 @@ fn a_conversation_is_told_as_it_went() {
         is_pending: false,
         is_whole: false,
     };
-    let read = ReadSource { file, before: None, moved_from: None, parts: parts.to_vec(), has_more: false };
+    let (parts, visibility) = (parts.to_vec(), Visibility::Private);
+    let read = ReadSource { file, before: None, moved_from: None, visibility, parts, has_more: false };
     let id =
         |_: &SourceFile, part: &SourcePart, _| MemoryId::parse("id", &format!("drawer_{}", part.position)).unwrap();
     engine.file_source(&Caller::local(), &id, read).unwrap();
@@ -280,7 +283,8 @@ fn what_was_mined_says_for_no_session_who_the_agent_is() {
         is_pending: false,
         is_whole: true,
     };
-    let read = ReadSource { file, before: None, moved_from: None, parts: parts.collect(), has_more: false };
+    let (parts, visibility) = (parts.collect(), Visibility::Common);
+    let read = ReadSource { file, before: None, moved_from: None, visibility, parts, has_more: false };
     let id =
         |_: &SourceFile, part: &SourcePart, _| MemoryId::parse("id", &format!("drawer_{}", part.position)).unwrap();
     engine.file_source(&Caller::local(), &id, read).unwrap();

@@ -4,7 +4,7 @@ mod filing;
 
 use std::collections::BTreeMap;
 
-use loci_core::{Batch, Caller, Change, Error, MemoryId, Result, SourceFile, Timestamp};
+use loci_core::{Batch, Caller, Change, Error, MemoryId, Result, SourceFile, Timestamp, Visibility};
 
 use crate::{Engine, check};
 use filing::Filing;
@@ -43,6 +43,8 @@ pub struct ReadSource {
     /// The path that it had before, if it was moved: what was filed from there goes along. What is known of that path
     /// is forgotten.
     pub moved_from: Option<String>,
+    /// The visibility of the memories that are new. What was filed before stays as visible as it is.
+    pub visibility: Visibility,
     /// The parts, in the order of the file. Of a [whole](SourceFile::is_whole) one they are all of it: what was filed
     /// from it and is no part of it any more is removed; what was filed is found by the threads of the parts, and by the
     /// path of the file as a thread. Else they go on where the file was left ([`SourceFile::parts`] counts those before
@@ -98,7 +100,7 @@ pub struct SourceFiled {
 pub type SourceId<'a> = &'a dyn Fn(&SourceFile, &SourcePart, u64) -> MemoryId;
 
 impl Engine {
-    /// Files what was read: common memories, found by their words at once and by their meaning when
+    /// Files what was read: memories of the caller, found by their words at once and by their meaning when
     /// [`embed_pending`](Engine::embed_pending) has come to them. A part whose thread and text are filed from this file
     /// already is the same memory, whatever its position and section were; one that says the same elsewhere is another.
     /// All of it, and what is known of the file, in one step, unless it is large: then what is known of it last, so that

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicUsize;
 
 use loci_core::{
-    Batch, Change, Clock, ContentHash, FileStamp, FilingOrder, SourceFile, Store, Thread, limits::REFERENCE_BYTES_MAX,
+    Batch, Change, Clock, ContentHash, FileStamp, FilingOrder, SourceFile, Store, Thread, Visibility,
+    limits::REFERENCE_BYTES_MAX,
 };
 use loci_engine::{Browse, ReadSource, SOURCE_FILE, SourceFiled, SourcePart};
 use loci_testkit::Random;
@@ -167,7 +168,21 @@ fn read(path: &str, before: Option<SourceFile>, parts: Vec<SourcePart>, is_whole
         is_pending: false,
         is_whole,
     };
-    ReadSource { file, before, moved_from: None, parts, has_more: false }
+    ReadSource { file, before, moved_from: None, visibility: Visibility::Common, parts, has_more: false }
+}
+
+#[test]
+fn what_is_new_of_a_file_is_as_visible_as_was_asked() {
+    let (mine, path) = (Mine::new(), "/t/a.jsonl");
+    let private = |read| ReadSource { visibility: Visibility::Private, ..read };
+    assert_eq!(mine.file(private(mine.further(path, 0, &["one"]))), Ok(counts(1, 0, 0)));
+    let bob = caller("bob", &WRITER);
+    let seen = || mine.engine.places(&bob).unwrap().iter().map(|place| place.memories).sum::<u64>();
+    assert_eq!((seen(), mine.memories().len()), (0, 1), "another caller sees nothing of it");
+    assert_eq!(mine.file(mine.further(path, 0, &["one"])), Ok(counts(0, 1, 0)), "its owner has it");
+    assert_eq!(seen(), 0, "and it stays private");
+    assert_eq!(mine.file(mine.further(path, 1, &["two"])), Ok(counts(1, 0, 0)));
+    assert_eq!((seen(), mine.memories().len()), (1, 2));
 }
 
 fn id_of(file: &SourceFile, part: &SourcePart, number: u64) -> MemoryId {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::lines::{JsonLines, LINE_BYTES_MAX, Lines, json, problem};
 use super::shapes::MemoryShape;
 use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Part};
+use crate::commands::backup::archive::create_private_folder;
 use crate::wiring::SystemClock;
 
 /// The folder of the files of notes.
@@ -49,7 +50,7 @@ impl MarkdownFolder {
     /// # Errors
     /// If the folder cannot be made, or is not empty.
     pub fn create(root: &Path, moment: Timestamp) -> io::Result<Self> {
-        make_folder(root)?;
+        create_private_folder(root)?;
         if fs::read_dir(root)?.next().is_some() {
             return Err(io::Error::new(ErrorKind::AlreadyExists, "there is something in it; choose an empty folder"));
         }
@@ -73,7 +74,7 @@ impl MarkdownFolder {
         let place = &memory.place;
         let collection = place.collection.as_deref().map_or(GLOBAL.to_owned(), slug);
         let folder = self.root.join(folder_of_space(memory.space.as_str())).join(collection).join(slug(&place.section));
-        make_folder(&folder)?;
+        create_private_folder(&folder)?;
         let text = text(memory, self.filed)?;
         let mut file = create_free(&folder, &name(memory))?;
         file.write_all(text.as_bytes())?;
@@ -122,14 +123,6 @@ impl MarkdownFolder {
 fn notes_of(root: &Path) -> VaultFolder {
     // Nobody else writes into it, so that the lock is never taken.
     VaultFolder::new(root.join(NOTES), root.join("notes.lock"), Arc::new(SystemClock))
-}
-
-/// A folder that only its owner may look into, and those above it.
-fn make_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
 }
 
 /// Takes what is there from everybody but its owner.

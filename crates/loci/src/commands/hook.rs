@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Hook;
 use crate::exit::{Exit, Failure};
+use crate::mining::trust::Trust;
 use crate::mining::{self, conversation};
 use crate::output::{Output, counted, note, print};
 use crate::settings::Settings;
@@ -59,6 +60,16 @@ struct Input {
     stop_hook_active: bool,
 }
 
+/// Where a session works, and how it is filed.
+struct Session<'a> {
+    engine: &'a Engine,
+    trust: &'a Trust,
+    /// The folder that the host names.
+    folder: &'a Path,
+    /// Whether the other callers in the space may read its messages, too.
+    is_shared: bool,
+}
+
 /// Up to which message of a transcript the agent was asked to save by itself.
 #[derive(Serialize, Deserialize)]
 struct Asked {
@@ -68,13 +79,13 @@ struct Asked {
 
 pub fn run(settings: &Settings, command: &Hook, output: Output) -> Result<(), Failure> {
     match command {
-        Hook::Run { event, dialect, .. } => run_event(settings, event, dialect),
+        Hook::Run { event, dialect, shared, .. } => run_event(settings, event, dialect, *shared),
         Hook::Install(arguments) => install::install(settings, arguments, output),
         Hook::Uninstall(arguments) => install::uninstall(arguments, output),
     }
 }
 
-fn run_event(settings: &Settings, event: &str, dialect: &str) -> Result<(), Failure> {
+fn run_event(settings: &Settings, event: &str, dialect: &str, is_shared: bool) -> Result<(), Failure> {
     let mut text = String::new();
     let unusable =
         |problem: String| Failure::new(Exit::Failure, format!("stdin is not what a host says to its hooks: {problem}"));
@@ -83,14 +94,16 @@ fn run_event(settings: &Settings, event: &str, dialect: &str) -> Result<(), Fail
     let busy_timeout = settings.busy_timeout.min(BUSY_TIMEOUT);
     let parts = Parts::open(&Settings { busy_timeout, ..settings.clone() })?;
     let folder = input.cwd.as_deref().map_or_else(std::env::current_dir, |cwd| Ok(cwd.into())).unwrap_or_default();
+    let trust = Trust::read_or_none(&settings.data);
+    let session = Session { engine: &parts.engine, trust: &trust, folder: &folder, is_shared };
     let reply = match event {
-        "session-start" => Some(session_start(&parts.engine, dialect, &mining::wing_of(&folder))?),
+        "session-start" => Some(session_start(&parts.engine, dialect, &trust.wing_of(&folder))?),
         event => {
             if let (Some(transcript), Some(answer)) = (&input.transcript_path, input.last_assistant_message.as_str()) {
                 let transcript = Path::new(transcript);
                 await_answer(transcript, bytes_read(&parts.engine, transcript)?, answer, ANSWER_TIMEOUT);
             }
-            save(&parts.engine, &input, &folder, Instant::now() + READING_TIME, event)?
+            save(&session, &input, Instant::now() + READING_TIME, event)?
         }
     };
     match reply {
@@ -110,7 +123,7 @@ fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Value, Fa
 
 /// How much of a transcript was read before.
 fn bytes_read(engine: &Engine, transcript: &Path) -> Result<u64, Failure> {
-    let Ok(real) = transcript.canonicalize() else { return Ok(0) };
+    let Ok(real) = mining::transcript(transcript) else { return Ok(0) };
     let known = engine.sources_at(&mining::caller(), real.to_str().unwrap_or_default())?;
     let bytes = fs::metadata(&real).map_or(0, |file| file.len());
     // One that was rewritten shorter is read from its beginning.
@@ -148,7 +161,8 @@ fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -
 }
 
 /// Saves what the transcript has new. What to say to the host, if anything.
-fn save(engine: &Engine, input: &Input, folder: &Path, until: Instant, event: &str) -> Result<Option<Value>, Failure> {
+fn save(session: &Session<'_>, input: &Input, until: Instant, event: &str) -> Result<Option<Value>, Failure> {
+    let Session { engine, trust, folder, is_shared } = *session;
     let Some(named) = &input.transcript_path else { return Ok(None) };
     let unreadable = |error: io::Error| {
         let message = format!(
@@ -157,15 +171,15 @@ fn save(engine: &Engine, input: &Input, folder: &Path, until: Instant, event: &s
         );
         Failure::new(Exit::Failure, message)
     };
-    let real = match Path::new(named).canonicalize() {
+    let real = match mining::transcript(Path::new(named)) {
         // A session in which nothing was said.
         Err(error) if error.kind() == io::ErrorKind::NotFound && event == "session-end" => return Ok(None),
         found => found.map_err(unreadable)?,
     };
-    let path = mining::absolute(&real)?;
-    let wing = conversation::wing_of(engine, &real, folder)?;
+    let path = mining::in_utf8(real.clone())?;
+    let wing = conversation::wing_of(engine, trust, &real, folder)?;
     let root = real.parent().and_then(Path::to_str).unwrap_or_default();
-    let transcripts = conversation::Transcripts { wing: &wing, root, is_dry: false, until: Some(until) };
+    let transcripts = conversation::Transcripts { wing: &wing, root, is_dry: false, is_shared, until: Some(until) };
     let Some(told) = conversation::save(engine, &transcripts, &path)? else {
         return Err(Failure::new(
             Exit::Failure,
@@ -257,7 +271,9 @@ mod tests {
             stop_hook_active: false,
         };
         // There is no time but for one step.
-        save(&engine, &input, folder.path(), Instant::now(), "stop").unwrap();
+        let trust = Trust::read_or_none(folder.path());
+        let session = Session { engine: &engine, trust: &trust, folder: folder.path(), is_shared: false };
+        save(&session, &input, Instant::now(), "stop").unwrap();
         let context = Context { engine: &engine, caller: &mining::caller() };
         let saved = || mempalace::checkpoint(context).unwrap().map(|checkpoint| checkpoint.message_count);
         assert_eq!(saved(), Some(1));

@@ -1,5 +1,7 @@
 //! `loci palace`: projects and conversations as drawers.
 
+mod trust;
+
 use std::fmt::Write;
 use std::fs;
 use std::io;
@@ -8,11 +10,13 @@ use std::path::Path;
 use loci_core::{CollectionFilter, FilingOrder, Memory, Tier};
 use loci_dialects::{Context, mempalace};
 use loci_engine::{Browse, Sync, Synced};
-use loci_mine::project::{PLAN_FILE, Plan, propose};
+use loci_mine::plain_file::Refusal;
+use loci_mine::project::{PLAN_FILE, Plan, place_name, plan_folders, propose};
 use serde_json::{Value, json};
 
 use crate::cli::{Mine, Palace};
 use crate::exit::{Exit, Failure};
+use crate::mining::trust::{Trust, plan_in};
 use crate::mining::{self, Report, absolute, conversation, project};
 use crate::output::{Output, counted, note};
 use crate::progress::Progress;
@@ -22,7 +26,11 @@ use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), Failure> {
     match command {
-        Palace::Init { folder, write } => init(folder, *write, output),
+        Palace::Init { folder, write } => init(settings, folder, *write, output),
+        Palace::Trust { folder, revoke, list } => {
+            let wish = trust::Wish::of(*revoke, *list);
+            trust::run(&settings.data, folder.as_deref(), wish, output)
+        }
         Palace::Mine(arguments) => mine(settings, arguments, output),
         Palace::Sync { folder, wing, apply } => sync(settings, folder.as_deref(), wing.as_deref(), *apply, output),
         Palace::WakeUp { wing, tokens } => wake_up(settings, wing.as_deref(), *tokens, output),
@@ -30,7 +38,7 @@ pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), 
     }
 }
 
-fn init(folder: &Path, write: bool, output: Output) -> Result<(), Failure> {
+fn init(settings: &Settings, folder: &Path, write: bool, output: Output) -> Result<(), Failure> {
     let root = absolute(folder)?;
     let plan = propose(Path::new(&root)).map_err(|error| unreadable(&root, &error))?;
     let text = plan.to_text();
@@ -48,6 +56,8 @@ fn init(folder: &Path, write: bool, output: Output) -> Result<(), Failure> {
         };
         let mut new = fs::File::create_new(&file).map_err(refused)?;
         io::Write::write_all(&mut new, text.as_bytes()).and_then(|()| new.sync_all()).map_err(refused)?;
+        // The user who has it written agrees to it.
+        Trust::read(&settings.data)?.add(&root, &text)?;
     }
     output.either(&json!({"wing": plan.wing, "rooms": rooms, "written": write}), &text)?;
     note(if write {
@@ -62,32 +72,47 @@ fn unreadable(root: &str, error: &io::Error) -> Failure {
     Failure::new(Exit::Usage, format!("{root} cannot be read: {error}; give a folder"))
 }
 
-/// What the folder says of its wing and rooms, else what it proposes.
-fn plan(root: &str, wing: Option<&str>) -> Result<Plan, Failure> {
-    let file = Path::new(root).join(PLAN_FILE);
-    let plan = match fs::read_to_string(&file) {
-        Ok(text) => mining::parse_plan(&text)
-            .map_err(|problem| Failure::new(Exit::Usage, format!("{}: {problem}", file.display())))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            propose(Path::new(root)).map_err(|error| unreadable(root, &error))?
-        }
-        Err(error) => return Err(unreadable(&file.to_string_lossy(), &error)),
+/// The folder's wing and rooms as its plan says them, else as it proposes them; a plan that another user could have put
+/// there is not used. A wing counts that the user names or has agreed to; else it is the name of the folder.
+fn plan(trust: &Trust, root: &Path, wing: Option<&str>) -> Result<Plan, Failure> {
+    let unusable = |problem: io::Error| {
+        let message = format!("{}: {problem}; correct or remove that file", root.join(PLAN_FILE).display());
+        Failure::new(Exit::Usage, message)
     };
-    Ok(match wing {
-        Some(wing) => Plan { wing: mempalace::place_name("--wing", wing)?, ..plan },
-        None => plan,
-    })
+    let own = place_name(root.file_name().unwrap_or_default());
+    let found = match plan_in(root) {
+        Err(error) if Refusal::of(&error).is_some() => {
+            trust.say_unused(root, &error, wing.unwrap_or(&own));
+            None
+        }
+        found => found.map_err(unusable)?,
+    };
+    let (plan, is_trusted) = match found {
+        Some((text, plan)) => (plan, trust.has(root, &text)),
+        None => (propose(root).map_err(|error| unreadable(&root.to_string_lossy(), &error))?, true),
+    };
+    if let Some(wing) = wing {
+        return Ok(Plan { wing: mempalace::place_name("--wing", wing)?, ..plan });
+    }
+    if is_trusted {
+        return Ok(plan);
+    }
+    trust.say_untrusted(root, &plan.wing, &own);
+    Ok(Plan { wing: own, ..plan })
 }
 
 fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Failure> {
     let root = absolute(&arguments.folder)?;
     let wing = arguments.wing.as_deref();
     let is_dry = arguments.dry_run;
+    let trust = Trust::read(&settings.data)?;
     let (parts, report) = if arguments.mode == "convos" {
         let wing = wing.map(|wing| mempalace::place_name("--wing", wing)).transpose()?;
         let parts = Parts::open(settings)?;
         let progress = Progress::of_bytes();
-        let report = conversation::mine(&parts.engine, wing.as_deref(), Path::new(&root), is_dry, &progress)?;
+        let (wing, root, is_shared) = (wing.as_deref(), Path::new(&root), arguments.shared);
+        let mining = conversation::Mining { wing, root, is_dry, is_shared, trust: &trust };
+        let report = conversation::mine(&parts.engine, &mining, &progress)?;
         (parts, report)
     } else {
         if !Path::new(&root).is_dir() {
@@ -95,7 +120,7 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
                 format!("{root} is no folder; give the folder of a project, or `--mode convos` for a transcript");
             return Err(Failure::new(Exit::Usage, message));
         }
-        let plan = plan(&root, wing)?;
+        let plan = plan(&trust, Path::new(&root), wing)?;
         let parts = Parts::open(settings)?;
         let mining = project::Mining { root: &root, plan: &plan, is_dry, rereads: arguments.reread };
         let report = project::mine(&parts.engine, &mining, &Progress::new("files"))?;
@@ -122,10 +147,8 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
 
 /// A plan is for the folder that it is in: what is below may be mined on purpose as something of its own.
 fn note_plan_above(root: &Path) {
-    if root.join(PLAN_FILE).exists() {
-        return;
-    }
-    if let Some(above) = root.ancestors().skip(1).find(|folder| folder.join(PLAN_FILE).is_file()) {
+    let found = plan_folders(root).find(|folder| folder.join(PLAN_FILE).is_file());
+    if let Some(above) = found.filter(|folder| *folder != root) {
         let folder = above.display();
         note(format_args!("{folder}/{PLAN_FILE} was not used: mine {folder}, or name --wing"));
     }

@@ -6,14 +6,15 @@ use std::mem;
 use std::path::Path;
 use std::time::Instant;
 
-use loci_core::{Caller, ErrorCode, FileStamp, SourceFile, limits};
+use loci_core::{Caller, ErrorCode, FileStamp, SourceFile, Visibility, limits};
 use loci_dialects::{Context, mempalace};
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check, kind_of};
 use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said, Transcript};
 use loci_mine::project::{self, Walked};
 
 use super::project::FORMAT;
-use super::{ATTEMPTS_MAX, Report, id_of, is_gone, reason, settled};
+use super::trust::Trust;
+use super::{ATTEMPTS_MAX, Report, id_of, is_gone, reason, settled, sharing};
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 
@@ -34,6 +35,20 @@ const TOGETHER_BYTES: usize = 1 << 20;
 /// Files that one round of the background reads on, at most.
 const PENDING_AT_A_TIME: usize = 256;
 
+/// Conversations to file, and how.
+pub struct Mining<'a> {
+    /// The wing; that of each transcript, if there is none.
+    pub wing: Option<&'a str>,
+    /// The absolute path of the folder, or of one transcript.
+    pub root: &'a Path,
+    /// Whether to say only what would be done.
+    pub is_dry: bool,
+    /// Whether the other callers in the space may read them, too.
+    pub is_shared: bool,
+    /// Which plans count.
+    pub trust: &'a Trust,
+}
+
 /// Whose conversations, and how far to read.
 pub struct Transcripts<'a> {
     /// The wing.
@@ -42,6 +57,8 @@ pub struct Transcripts<'a> {
     pub root: &'a str,
     /// Whether to say only what would be done.
     pub is_dry: bool,
+    /// Whether the other callers in the space may read them, too.
+    pub is_shared: bool,
     /// When to leave the rest to whichever process comes to it.
     pub until: Option<Instant>,
 }
@@ -66,27 +83,22 @@ pub struct Told {
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub fn wing_of(engine: &Engine, transcript: &Path, folder: &Path) -> loci_core::Result<String> {
+pub fn wing_of(engine: &Engine, trust: &Trust, transcript: &Path, folder: &Path) -> loci_core::Result<String> {
     let known = engine.sources_at(&super::caller(), transcript.to_str().unwrap_or_default())?;
     if let Some(known) = known.into_iter().find(|known| known.format != FORMAT) {
         return Ok(known.collection.unwrap_or_else(|| mempalace::GLOBAL_WING.to_owned()));
     }
     let named = conversation::folder(transcript).ok().flatten();
     let named = named.as_deref().map(Path::new).filter(|named| named.is_absolute());
-    Ok(super::wing_of(named.unwrap_or(folder)))
+    Ok(trust.wing_of(named.unwrap_or(folder)))
 }
 
 /// Files the transcripts of a folder, or of a file, in a wing, or each in its [own](wing_of).
 ///
 /// # Errors
 /// [`Exit::Usage`] if the folder cannot be read; what cannot be filed is in the report.
-pub fn mine(
-    engine: &Engine,
-    wing: Option<&str>,
-    root: &Path,
-    is_dry: bool,
-    progress: &Progress,
-) -> Result<Report, Failure> {
+pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result<Report, Failure> {
+    let Mining { wing, root, is_dry, is_shared, trust } = *mining;
     let unreadable =
         |error: io::Error| Failure::new(Exit::Usage, format!("{} cannot be read: {error}", root.display()));
     let (walked, folder) = if root.is_dir() {
@@ -101,8 +113,9 @@ pub fn mine(
     let mut readers: HashMap<String, Reader<'_>> = HashMap::new();
     let mut done = 0;
     for (path, stamp) in walked.files {
-        let wing = wing.map_or_else(|| wing_of(engine, &path, folder), |wing| Ok(wing.to_owned()))?;
-        let transcripts = Transcripts { wing: &wing, root: folder.to_str().unwrap_or_default(), is_dry, until: None };
+        let wing = wing.map_or_else(|| wing_of(engine, trust, &path, folder), |wing| Ok(wing.to_owned()))?;
+        let root = folder.to_str().unwrap_or_default();
+        let transcripts = Transcripts { wing: &wing, root, is_dry, is_shared, until: None };
         let reader = readers.entry(wing.clone()).or_insert_with(|| Reader::new(engine, &wing));
         // A path that is no UTF-8 was passed over.
         let path = path.to_str().unwrap_or_default();
@@ -149,10 +162,11 @@ pub fn save(engine: &Engine, transcripts: &Transcripts<'_>, path: &str) -> loci_
 /// `unavailable` if the store cannot be used, or no file that is left can be read now.
 pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
     let caller = super::caller();
-    let (mut done, mut failed) = (0, None);
+    let (mut done, mut failed, shared) = (0, None, sharing::shared(engine)?);
     for source in engine.pending_sources(&caller, PENDING_AT_A_TIME)? {
         let wing = source.collection.as_deref().unwrap_or(mempalace::GLOBAL_WING);
-        let transcripts = Transcripts { wing, root: &source.root, is_dry: false, until: None };
+        let is_shared = shared.contains(&source.path);
+        let transcripts = Transcripts { wing, root: &source.root, is_dry: false, is_shared, until: None };
         let outcome = match save(engine, &transcripts, &source.path) {
             // There is nothing more to read.
             Ok(None) => leave(engine, source),
@@ -171,7 +185,8 @@ pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
 /// Notes that nobody need come back to a file.
 fn leave(engine: &Engine, source: SourceFile) -> loci_core::Result<()> {
     let file = SourceFile { is_pending: false, ..source.clone() };
-    let left = ReadSource { file, before: Some(source), moved_from: None, parts: Vec::new(), has_more: false };
+    let (before, visibility) = (Some(source), Visibility::Private);
+    let left = ReadSource { file, before, moved_from: None, visibility, parts: Vec::new(), has_more: false };
     engine.file_source(&super::caller(), &id_of, left).map(|_| ())
 }
 
@@ -288,17 +303,21 @@ impl<'a> Reader<'a> {
         };
         let moved_from = moved.map(|file| file.path);
         let read = Read { file, before, moved_from, conversations, counted, broken };
-        self.file_read(read, transcripts.is_dry, told).map(Some)
+        if has_more && !transcripts.is_dry {
+            sharing::remember(self.engine, path, transcripts.is_shared)?;
+        }
+        self.file_read(read, transcripts, told).map(Some)
     }
 
     /// Files what was read, some conversations at a time; what is known of the file then.
-    fn file_read(&self, read: Read, is_dry: bool, told: &mut Told) -> loci_core::Result<SourceFile> {
+    fn file_read(&self, read: Read, transcripts: &Transcripts<'_>, told: &mut Told) -> loci_core::Result<SourceFile> {
+        let visibility = if transcripts.is_shared { Visibility::Common } else { Visibility::Private };
         let Read { mut file, before, moved_from, conversations, counted, mut broken } = read;
         let mut waiting: Vec<SourcePart> = Vec::new();
         let put = |file: &SourceFile, parts, has_more| {
             let (before, moved_from) = (before.clone(), moved_from.clone());
-            let read = ReadSource { file: file.clone(), before, moved_from, parts, has_more };
-            let filed = if is_dry {
+            let read = ReadSource { file: file.clone(), before, moved_from, visibility, parts, has_more };
+            let filed = if transcripts.is_dry {
                 self.engine.preview_source(&self.caller, &id_of, &read)?
             } else {
                 self.engine.file_source(&self.caller, &id_of, read)?
@@ -421,7 +440,7 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
 
-    use loci_core::ContentHash;
+    use loci_core::{ContentHash, Principal, Scope, Scopes, Space};
     use loci_engine::SearchMode;
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
@@ -451,7 +470,7 @@ mod tests {
         let far = Instant::now() + std::time::Duration::from_hours(1);
         for name in ["gone", "kept", "plain", "read"] {
             fs::write(path(name), event("first") + &large + &event("last")).unwrap();
-            let transcripts = Transcripts { wing: "global", root, is_dry: false, until: Some(far) };
+            let transcripts = Transcripts { wing: "global", root, is_dry: false, is_shared: false, until: Some(far) };
             let told = file(&engine, &transcripts, &path(name)).unwrap().unwrap();
             assert_eq!((told.filed.added, told.is_pending), (1, true), "{name}: the line before");
             let again = file(&engine, &transcripts, &path(name)).unwrap().unwrap();
@@ -470,6 +489,27 @@ mod tests {
         assert_eq!((read_on(&engine), read_on(&engine)), (Ok(1), Ok(0)));
         let known = engine.source_file(&super::super::caller(), None, &path("read")).unwrap().unwrap();
         assert_eq!((known.parts, known.is_pending), (3, false));
+    }
+
+    /// A hook that has no time leaves the rest to a process that does not know how it was called.
+    #[test]
+    fn what_is_left_of_a_transcript_is_as_visible_as_its_beginning() {
+        let ann = Caller::new(Space::default(), Principal::new("ann", Scopes::of(&[Scope::Read])));
+        for (is_shared, seen) in [(true, 2), (false, 0)] {
+            let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+            let path = folder.path().join("session.jsonl").to_str().unwrap().to_owned();
+            let between = format!("{{\"type\":\"progress\",\"data\":\"{}\"}}\n", "x".repeat(1 << 20));
+            fs::write(&path, event("first") + &between + &event("last")).unwrap();
+            let root = folder.path().to_str().unwrap();
+            let transcripts =
+                Transcripts { wing: "global", root, is_dry: false, is_shared, until: Some(Instant::now()) };
+            // As it was the last time, which does not count.
+            sharing::remember(&engine, &path, !is_shared).unwrap();
+            assert!(file(&engine, &transcripts, &path).unwrap().unwrap().is_pending);
+            assert_eq!(read_on(&engine), Ok(1));
+            let drawers = |caller| engine.places(caller).unwrap().iter().map(|place| place.memories).sum::<u64>();
+            assert_eq!((drawers(&super::super::caller()), drawers(&ann)), (2, seen), "{is_shared}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use loci_core::{Caller, ContentHash, ErrorCode, FileStamp, SourceFile, Timestamp};
+use loci_core::{Caller, ContentHash, ErrorCode, FileStamp, SourceFile, Timestamp, Visibility};
 use loci_dialects::mempalace;
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
 use loci_mine::project::{self, Plan, TextFile, Unread};
@@ -203,7 +203,7 @@ impl Work<'_> {
             is_whole: true,
         };
         let moved_from = moved_from.map(|file| file.path);
-        ReadSource { file: known, before, moved_from, parts, has_more: false }
+        ReadSource { file: known, before, moved_from, visibility: Visibility::Common, parts, has_more: false }
     }
 
     fn is_full(&self) -> bool {
@@ -272,5 +272,12 @@ impl Filing {
 fn emptied(known: SourceFile, now: Timestamp) -> Option<ReadSource> {
     let stamp = settled(project::stamp(Path::new(&known.path)).ok()?, now);
     let file = SourceFile { stamp, bytes_read: 0, hash: ContentHash([0; 32]), parts: 0, ..known.clone() };
-    Some(ReadSource { file, before: Some(known), moved_from: None, parts: Vec::new(), has_more: false })
+    Some(ReadSource {
+        file,
+        before: Some(known),
+        moved_from: None,
+        visibility: Visibility::Common,
+        parts: Vec::new(),
+        has_more: false,
+    })
 }

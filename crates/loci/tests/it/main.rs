@@ -10,6 +10,8 @@ mod commands;
 mod doctor;
 mod faults;
 mod import;
+#[cfg(unix)]
+mod palace;
 mod program;
 #[cfg(target_os = "linux")]
 mod read_only;

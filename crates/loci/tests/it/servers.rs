@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::program::{Place, ended};
 
 /// A `loci serve` that listens; killed when dropped.
-struct Server {
+pub struct Server {
     child: Child,
     stderr: BufReader<ChildStderr>,
     /// What it said until it listened.
@@ -18,7 +18,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    pub fn start(place: &Place, arguments: &[&str]) -> Self {
         Server::start_at(place, "127.0.0.1:0", arguments)
     }
 
@@ -37,7 +37,7 @@ impl Server {
     }
 
     /// Status and body of a tool call.
-    fn call(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (u16, String) {
+    pub fn call(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (u16, String) {
         let (head, body) = self.request(token, tool, arguments);
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.write_all(format!("{head}{body}").as_bytes()).unwrap();

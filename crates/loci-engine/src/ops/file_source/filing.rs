@@ -5,7 +5,7 @@ use std::{iter, mem};
 
 use loci_core::{
     Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Memory, MemoryId, Page,
-    Place, Result, SourceFile, Thread, Timestamp, Visibility,
+    Place, Result, SourceFile, Thread, Timestamp,
 };
 
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
@@ -264,7 +264,7 @@ impl<'a> Filing<'a> {
             origin: (*origin).to_owned(),
             owner: principal.subject.clone(),
             actor: principal.actor.clone(),
-            visibility: Visibility::Common,
+            visibility: read.visibility,
             ..Memory::new(space.clone(), id, content, kind, created_at)
         }
     }

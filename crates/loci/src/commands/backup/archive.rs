@@ -391,6 +391,17 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Makes a folder that only its owner may look into, and those above it; not if it is there.
+///
+/// # Errors
+/// The folder above cannot be written.
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
 /// Writes a file for its owner alone; whole or not at all, in the place of what was there.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use loci_dialects::mememory;
+use loci_mine::plain_file::{self, Links};
 use serde_json::{Map, Value, json};
 
 use super::rewriting;
@@ -25,16 +26,18 @@ const EVENTS: [(&str, &str); 4] = [
 ];
 /// Seconds after which a host gives up on a hook.
 const TIMEOUT_SECONDS: u64 = 10;
+/// Bytes of a file of settings.
+const FILE_BYTES_MAX: u64 = 8 << 20;
 
 pub fn install(settings: &Settings, arguments: &HookInstall, output: Output) -> Result<(), Failure> {
-    let HookInstall { settings: place, dialect } = arguments;
+    let HookInstall { settings: place, dialect, shared } = arguments;
     let executable = std::env::current_exe()
         .map_err(|error| Failure::new(Exit::Failure, format!("the path of loci is unknown: {error}")))?;
     let program = program(settings, &executable)?;
     let outcome = edit(place, |hooks| {
         let installed = installed_dialect(hooks, &place.host);
         let dialect = dialect.as_deref().or(installed.as_deref()).unwrap_or(mememory::DIALECT.name);
-        let run = run_words(&place.host, Some(dialect)).join(" ");
+        let run = run_words(&place.host, Some(dialect), *shared).join(" ");
         put(hooks, &place.host, &format!("{program} {run}"))
     })?;
     let (host, file) = (&place.host, outcome.file.display());
@@ -127,18 +130,20 @@ fn dialect_of(command: &Value, host: &str) -> Option<String> {
     let own = std::env::current_exe().ok();
     let own = own.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
     let cli = Cli::try_parse_from(&words).ok()?;
-    let Command::Hook(Hook::Run { dialect, event, .. }) = cli.command else { return None };
+    let Command::Hook(Hook::Run { dialect, event, shared, .. }) = cli.command else { return None };
     // Nothing but these words: what a person added to them is that person's. An older loci named no dialect.
     let ends = |run: Vec<&str>| arguments.iter().rev().map(String::as_str).take(run.len()).eq(run.into_iter().rev());
-    let is_run = ends(run_words(host, Some(&dialect))) || ends(run_words(host, None));
+    let is_run = ends(run_words(host, Some(&dialect), shared)) || ends(run_words(host, None, false));
     let is_loci = ["loci", "loci.exe"].contains(&name) || own == Some(name);
     (is_loci && is_run && words.last() == Some(&event)).then_some(dialect)
 }
 
 /// The words of `loci hook run`, to which the event is to be added.
-fn run_words<'a>(host: &'a str, dialect: Option<&'a str>) -> Vec<&'a str> {
+fn run_words<'a>(host: &'a str, dialect: Option<&'a str>, is_shared: bool) -> Vec<&'a str> {
     let dialect = dialect.map(|dialect| ["--dialect", dialect]);
-    [&["hook", "run", "--host", host][..], dialect.as_ref().map_or(&[], |words| &words[..]), &["--event"]].concat()
+    let dialect = dialect.as_ref().map_or(&[][..], |words| words);
+    let shared = if is_shared { &["--shared"][..] } else { &[] };
+    [&["hook", "run", "--host", host], dialect, shared, &["--event"]].concat()
 }
 
 /// This program, as a shell is to call it: with the folders that it was given, since a host may know no other way to
@@ -206,8 +211,8 @@ fn edit(
     };
     let real = real(&file).map_err(|error| failed("read", error))?;
     let real = real.ok_or_else(|| refused("it is a link to what is not there".to_owned()))?;
-    let before = match fs::read_to_string(&real) {
-        Ok(text) => Some(text),
+    let before = match plain_file::read(&real, Links::Refused, FILE_BYTES_MAX) {
+        Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| refused("it is not text in UTF-8".to_owned()))?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed("read", error)),
     };
@@ -346,7 +351,9 @@ mod tests {
             ("\"$HOME/bin/loci\"  hook run --host claude-code --event pre-compact", true),
             (r"'C:\Program Files\loci.exe' hook run --host claude-code --event session-start", true),
             ("/bin/loci hook run --host claude-code --dialect mempalace --event session-end", true),
+            ("/bin/loci hook run --host claude-code --dialect mempalace --shared --event stop", true),
             ("/bin/loci hook run --host claude-code --dialect other --event stop", false),
+            ("/bin/loci hook run --host claude-code --shared --dialect mempalace --event stop", false),
             ("/bin/loci hook run --host codex --event stop", false),
             ("/bin/loci hook run --host claude-code --event stop --json", false),
             ("/bin/loci hook run --host claude-code --event stop; say done", false),

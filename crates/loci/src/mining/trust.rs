@@ -1,0 +1,182 @@
+//! The plans of folders that count: those that the user agreed to. A plan comes with a checkout, and the wing that it names
+//! decides what a session begins with and where it is filed.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use loci_mine::plain_file;
+use loci_mine::project::{PLAN_FILE, Plan, is_gone, place_name, plan_folders, read_plan, top_of};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::parse_plan;
+use crate::commands::backup::archive::{create_private_folder, write_privately};
+use crate::exit::{Exit, Failure};
+use crate::output::note;
+use crate::secret::hex;
+
+/// The file in the data folder that holds the plans which the user agreed to.
+const FILE_NAME: &str = "trusted-plans.json";
+const FILE_BYTES_MAX: u64 = 8 << 20;
+
+/// A plan that the user agreed to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustedPlan {
+    /// The absolute path of its folder, without links.
+    pub folder: String,
+    /// SHA-256 of its text, in hexadecimal digits.
+    pub sha256: String,
+}
+
+impl TrustedPlan {
+    fn new(folder: &str, text: &str) -> Self {
+        TrustedPlan { folder: folder.to_owned(), sha256: hex(&Sha256::digest(text)) }
+    }
+}
+
+/// The plans that the user agreed to.
+pub struct Trust {
+    file: PathBuf,
+    plans: Vec<TrustedPlan>,
+    /// The notes about other plans that were shown: each once.
+    said: RefCell<BTreeSet<String>>,
+}
+
+impl Trust {
+    /// Reads those of a data folder.
+    ///
+    /// # Errors
+    /// [`Exit::DataFolder`] if their file is there and cannot be read, is no list of them, or another user could have
+    /// written it.
+    pub fn read(data: &Path) -> Result<Self, Failure> {
+        let file = data.join(FILE_NAME);
+        let unusable = |problem: String| {
+            let message = format!(
+                "the list of trusted plans {} cannot be used: {problem}; remove it, and agree to your plans again with \
+                 `loci palace trust`",
+                file.display()
+            );
+            Failure::new(Exit::DataFolder, message)
+        };
+        let plans = match plain_file::read_own(&file, FILE_BYTES_MAX) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| unusable(error.to_string()))?,
+            Err(error) if is_gone(&error) => Vec::new(),
+            Err(error) => return Err(unusable(error.to_string())),
+        };
+        Ok(Trust { file, plans, said: RefCell::default() })
+    }
+
+    /// The same where work has to go on: says what is wrong, and then no plan counts.
+    pub fn read_or_none(data: &Path) -> Self {
+        Trust::read(data).unwrap_or_else(|failure| {
+            note(format_args!("note: {}", failure.message));
+            Trust { file: data.join(FILE_NAME), plans: Vec::new(), said: RefCell::default() }
+        })
+    }
+
+    /// The plans, in the order in which the user agreed to them.
+    pub fn plans(&self) -> &[TrustedPlan] {
+        &self.plans
+    }
+
+    /// Whether the user agreed to the plan with that text in that folder.
+    pub fn has(&self, folder: &Path, text: &str) -> bool {
+        folder.to_str().is_some_and(|folder| self.plans.contains(&TrustedPlan::new(folder, text)))
+    }
+
+    /// Remembers that the user agreed to the plan with that text, in the place of any other in that folder.
+    ///
+    /// # Errors
+    /// [`Exit::DataFolder`] if the list cannot be written.
+    pub fn add(&mut self, folder: &str, text: &str) -> Result<(), Failure> {
+        self.plans.retain(|plan| plan.folder != folder);
+        self.plans.push(TrustedPlan::new(folder, text));
+        self.write()
+    }
+
+    /// Forgets that the user agreed to a plan in that folder. False if there is none to forget.
+    ///
+    /// # Errors
+    /// [`Exit::DataFolder`] if the list cannot be written.
+    pub fn remove(&mut self, folder: &str) -> Result<bool, Failure> {
+        let before = self.plans.len();
+        self.plans.retain(|plan| plan.folder != folder);
+        if self.plans.len() == before {
+            return Ok(false);
+        }
+        self.write().map(|()| true)
+    }
+
+    fn write(&self) -> Result<(), Failure> {
+        let list = serde_json::to_vec_pretty(&self.plans).map_err(io::Error::from);
+        let made = self.file.parent().map_or(Ok(()), create_private_folder);
+        made.and(list).and_then(|list| write_privately(&self.file, &list)).map_err(|error| {
+            let message = format!("the list of trusted plans {} cannot be written: {error}", self.file.display());
+            Failure::new(Exit::DataFolder, message)
+        })
+    }
+
+    /// The wing of what happens in a folder: that of the nearest plan that the user agreed to, in it or above it up to
+    /// the top of its repository; else the name of that top; else its own name. Says once of each plan that does not
+    /// count why that is.
+    pub fn wing_of(&self, folder: &Path) -> String {
+        let own = place_name(top_of(folder).unwrap_or(folder).file_name().unwrap_or_default());
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let mut passed_over = Vec::new();
+        let mut wing = None;
+        for folder in plan_folders(&real) {
+            match plan_in(folder) {
+                Ok(None) => {}
+                Ok(Some((text, plan))) if self.has(folder, &text) => {
+                    wing = Some(plan.wing);
+                    break;
+                }
+                Ok(Some((_, plan))) => passed_over.push((folder, Ok(plan.wing))),
+                Err(problem) => passed_over.push((folder, Err(problem))),
+            }
+        }
+        let wing = wing.unwrap_or(own);
+        for (folder, named) in passed_over {
+            match named {
+                Ok(named) => self.say_untrusted(folder, &named, &wing),
+                Err(problem) => self.say_unused(folder, &problem, &wing),
+            }
+        }
+        wing
+    }
+
+    /// Says that a plan names a wing to which the user has not agreed, unless it is the one that counts.
+    pub fn say_untrusted(&self, folder: &Path, named: &str, counts: &str) {
+        if named != counts {
+            self.say(format!(
+                "note: {} names the wing \"{named}\", which counts once you agree to it by `loci palace trust` in that \
+                 folder; until then the wing is \"{counts}\"",
+                folder.join(PLAN_FILE).display()
+            ));
+        }
+    }
+
+    /// Says that a plan is there and not used.
+    pub fn say_unused(&self, folder: &Path, problem: &io::Error, counts: &str) {
+        let file = folder.join(PLAN_FILE);
+        self.say(format!("note: {} is not used: {problem}; the wing is \"{counts}\"", file.display()));
+    }
+
+    fn say(&self, words: String) {
+        if self.said.borrow_mut().insert(words.clone()) {
+            note(words);
+        }
+    }
+}
+
+/// The text and the meaning of the plan in a folder; none if there is none.
+///
+/// # Errors
+/// As those of [`read_plan`], and `InvalidData` if the text is no plan.
+pub fn plan_in(folder: &Path) -> io::Result<Option<(String, Plan)>> {
+    let Some(text) = read_plan(folder)? else { return Ok(None) };
+    let plan = parse_plan(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.message))?;
+    Ok(Some((text, plan)))
+}
