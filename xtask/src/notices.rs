@@ -144,11 +144,31 @@ fn licence_files(folder: &Path) -> Result<Vec<String>> {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let small = name.to_ascii_lowercase();
-        let is_text = !small.ends_with(".rs") && !small.ends_with(".toml");
-        if is_text && BEGINNINGS.iter().any(|beginning| small.starts_with(beginning)) && entry.path().is_file() {
+        let extension = Path::new(&small).extension().and_then(|extension| extension.to_str());
+        if !matches!(extension, Some("rs" | "toml"))
+            && BEGINNINGS.iter().any(|beginning| small.starts_with(beginning))
+            && entry.path().is_file()
+        {
             names.push(name);
         }
     }
     names.sort_unstable();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn licences_are_found_by_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["LICENSE-MIT", "Licence.txt", "COPYING", "NOTICE", "license.rs", "README.md", "unlicensed.toml"];
+        for name in names {
+            fs::write(folder.path().join(name), name).unwrap();
+        }
+        fs::create_dir(folder.path().join("licenses")).unwrap();
+        assert_eq!(licence_files(folder.path()).unwrap(), ["COPYING", "LICENSE-MIT", "Licence.txt", "NOTICE"]);
+        assert!(licence_files(&folder.path().join("none")).is_err());
+    }
 }

@@ -70,7 +70,8 @@ pub enum Command {
     /// answer and decision; what is there already is left as it is. Of other files, each line is an object with `content` and, if wanted, id, project, type, tags, weight, delivery,
     /// supersedes, expires_at, created_at, updated_at, visibility and owner, as `loci list --json` prints them; its whole
     /// output is taken, too. A memory whose id is there already is left out, so that an import can be
-    /// repeated. Memories are durable and found by their words at once; then the model reads them,
+    /// repeated. A line that holds no memory, or one beyond the limits, is named and left out; the rest is imported, and
+    /// the exit code is 1. Memories are durable and found by their words at once; then the model reads them,
     /// which can be interrupted: whichever process serves next goes on with it.
     Import(Import),
     /// Write everything that is remembered as text, to read, to move or to keep

@@ -63,15 +63,12 @@ pub fn unescaped(text: &str) -> String {
             let character = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
             Some((character, after))
         });
-        match character {
-            Some((character, after)) => {
-                plain.push(character);
-                rest = after;
-            }
-            None => {
-                plain += "\\u{";
-                rest = after;
-            }
+        if let Some((character, after)) = character {
+            plain.push(character);
+            rest = after;
+        } else {
+            plain += "\\u{";
+            rest = after;
         }
     }
     plain + rest
@@ -142,6 +139,15 @@ impl Write for Escaping<'_, '_> {
 mod tests {
     use super::*;
 
+    /// Comes character by character.
+    struct Pieces<'a>(&'a str);
+
+    impl Display for Pieces<'_> {
+        fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+            self.0.chars().try_for_each(|character| write!(formatter, "{character}"))
+        }
+    }
+
     #[test]
     fn what_is_hidden_is_written_out() {
         let rows = [
@@ -167,13 +173,6 @@ mod tests {
         for (text, visible, line) in rows {
             assert_eq!(Visible(text).to_string(), visible, "{text:?}");
             assert_eq!(OneLine(text).to_string(), line, "{text:?}");
-            // In whatever pieces it comes.
-            struct Pieces<'a>(&'a str);
-            impl Display for Pieces<'_> {
-                fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-                    self.0.chars().try_for_each(|character| write!(formatter, "{character}"))
-                }
-            }
             assert_eq!(Visible(Pieces(text)).to_string(), visible, "{text:?}");
             assert_eq!(unescaped(&OneLine(text).to_string()), text);
         }

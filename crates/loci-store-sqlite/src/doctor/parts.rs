@@ -17,7 +17,7 @@ use super::{Problem, check, definitions, references, tables};
 use crate::connection::Readers;
 use crate::failure::Result;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_whole};
-use crate::{reanalysis, trees};
+use crate::{reanalysis, schema, trees};
 
 /// Connections that look at once, at most.
 const CONNECTIONS_MAX: usize = 8;
@@ -99,7 +99,7 @@ fn is_part_well(connection: &Connection, part: &Part, words: bool) -> Result<boo
             Ok(())
         })?,
         Part::Checksums => {
-            is_well = definitions(&snapshot, &mut problems)?;
+            is_well = definitions(&snapshot, schema::definitions()?, &mut problems)?;
             tables::check_checksums(&snapshot, &with_words, &mut problems)?;
         }
         Part::References => {
