@@ -137,27 +137,29 @@ pub enum OpenError {
     },
 }
 
+/// The way out where another version wrote the database.
+const UPDATE: &str = "update loci, or choose another folder with --data";
+
 impl fmt::Display for OpenError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path().display();
         match self {
-            OpenError::Newer { found, known, .. } => write!(
-                formatter,
-                "{path} was written by a newer loci (schema {found}; this one knows {known}): update loci, or choose \
-                 another folder with --data"
-            ),
+            OpenError::Newer { found, known, .. } => {
+                write!(
+                    formatter,
+                    "{path} was written by a newer loci (schema {found}; this one knows {known}): {UPDATE}"
+                )
+            }
             OpenError::NewerAnalysis { found, known, .. } => write!(
                 formatter,
                 "the texts in {path} were analysed by a newer loci (analysis {found}; this one knows {known}), so that \
-                 this one would not find them: update loci, or choose another folder with --data"
+                 this one would not find them: {UPDATE}"
             ),
-            OpenError::ReadOnly { .. } => {
-                write!(
-                    formatter,
-                    "{path} cannot be written: make it writable, or choose another folder with --data; `loci search`, \
-                     `list`, `export` and `backup` read it as it is"
-                )
-            }
+            OpenError::ReadOnly { .. } => write!(
+                formatter,
+                "{path} cannot be written: make it writable, or choose another folder with --data; `loci search`, `list`, \
+                 `export` and `backup` read it as it is"
+            ),
             OpenError::NetworkFileSystem { kind, .. } => write!(
                 formatter,
                 "{path} is on a network file system ({kind}), where databases get damaged: choose a local disk with --data"
@@ -176,18 +178,7 @@ impl fmt::Display for OpenError {
                 "{path} is damaged ({problem}), and is not upgraded so that nothing is lost: `loci doctor --salvage FILE` \
                  reads what still reads; or restore a backup over it"
             ),
-            OpenError::LogAlone { .. } => write!(
-                formatter,
-                "{path} is missing, and its write-ahead log {path}-wal is there: bring the database back; `loci doctor \
-                 --salvage FILE` reads what is in the log; move the log away to start anew"
-            ),
-            OpenError::ForeignLog { .. } => write!(
-                formatter,
-                "{path} was put in the place of the database that the write-ahead log {path}-wal belongs to; together \
-                 they would be damaged, so both are kept as they are: bring the former database back, or move the log \
-                 into another folder to open this one; `loci doctor --salvage FILE --data THAT_FOLDER` reads what is in \
-                 the log"
-            ),
+            OpenError::LogAlone { .. } | OpenError::ForeignLog { .. } => self.write_of_log(formatter),
             OpenError::Full { .. } => {
                 write!(formatter, "the disk that holds {path} is full: free some space and try again")
             }
@@ -242,6 +233,24 @@ impl OpenError {
             | OpenError::Busy { path }
             | OpenError::Io { path, .. } => path,
         }
+    }
+
+    /// Writes about a log without its database.
+    fn write_of_log(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path().display();
+        if matches!(self, OpenError::LogAlone { .. }) {
+            return write!(
+                formatter,
+                "{path} is missing, and its write-ahead log {path}-wal is there: bring the database back; `loci doctor \
+                 --salvage FILE` reads what is in the log; move the log away to start anew"
+            );
+        }
+        write!(
+            formatter,
+            "{path} was put in the place of the database that the write-ahead log {path}-wal belongs to; together they \
+             would be damaged, so both are kept as they are: bring the former database back, or move the log into another \
+             folder to open this one; `loci doctor --salvage FILE --data THAT_FOLDER` reads what is in the log"
+        )
     }
 
     pub(crate) fn from_io(error: &io::Error, path: &Path) -> Self {
