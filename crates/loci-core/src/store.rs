@@ -4,6 +4,8 @@
 //! Methods block: the server calls the engine on threads made for that, so no store needs an
 //! asynchronous runtime (`docs/adr/0002-blocking-store.md`).
 
+use std::time::Duration;
+
 use crate::{
     Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Fact,
     FactStore, Filter, IdempotencyStore, Job, JobOutcome, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile,
@@ -461,6 +463,13 @@ pub trait Store:
     /// # Errors
     /// `unavailable` if the store cannot be written. Then nothing was removed.
     fn wipe(&self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Result<Wiped>;
+
+    /// Makes the store ready to search, and waits for that, but no longer than this: what it has to load first, it
+    /// goes on loading in the background. A search that comes before the end waits for it.
+    ///
+    /// # Errors
+    /// `unavailable` if it is not ready within that time, saying how far it is and when to try again.
+    fn prepare_search(&self, wait: Duration) -> Result<()>;
 
     /// Takes the lease of that name for `holder` until `until`, if nobody else has it at `now`;
     /// says whether it did. Extends a lease that the holder has; `until <= now` gives it back. A lease that

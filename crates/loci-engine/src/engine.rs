@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use loci_core::{
     Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Forgotten,
@@ -52,6 +53,8 @@ pub struct Engine {
     pub(crate) source_tree: Option<Arc<dyn SourceTree>>,
     pub(crate) token_counter: Arc<dyn TokenCounter>,
     pub(crate) phases: Phases,
+    /// How long a search for a caller waits until the store is ready to search; without it, until it is.
+    pub(crate) search_wait: Option<Duration>,
     pub(crate) locks: Locks,
     /// Of calls under one key. They are apart, since the work under a key may take one of `locks`.
     pub(crate) key_locks: Locks,
@@ -85,6 +88,7 @@ impl Engine {
             source_tree: None,
             token_counter: Arc::new(EstimatedTokens),
             phases: Phases::default(),
+            search_wait: None,
             locks: Locks::default(),
             key_locks: Locks::default(),
             to_write: Arc::default(),
@@ -144,6 +148,13 @@ impl Engine {
     #[must_use]
     pub fn with_token_counter(self, token_counter: Arc<dyn TokenCounter>) -> Self {
         Engine { token_counter, ..self }
+    }
+
+    /// The same engine, whose searches for callers fail where the store is not ready to search within that time, and
+    /// say how far it is. Without it they wait.
+    #[must_use]
+    pub fn with_search_wait(self, wait: Duration) -> Self {
+        Engine { search_wait: Some(wait), ..self }
     }
 
     /// The same engine with these phases of work.

@@ -2,8 +2,10 @@
 //! disk. One thread reads, while another takes the passages in.
 
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use loci_core::{Error, ModelId};
 use rusqlite::fallible_streaming_iterator::FallibleStreamingIterator;
@@ -27,8 +29,43 @@ const CHUNKS_MAX: usize = 4;
 /// Memories that are read while passages have to wait for the index.
 const MEMORIES_BETWEEN: usize = 200;
 
+/// How far a load is, for those who wait for it, and whether it has to end before it is done.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    thousandths: AtomicU64,
+    is_ending: AtomicBool,
+}
+
+impl Progress {
+    /// Ends the loads of now and later.
+    pub(crate) fn end(&self) {
+        self.is_ending.store(true, Ordering::Relaxed);
+    }
+
+    /// Where the load is that began so long ago, and when to come back, in words.
+    pub(crate) fn describe(&self, elapsed: Duration) -> String {
+        /// For a load of which nothing is known yet.
+        const SECONDS_AT_FIRST: u64 = 5;
+        let thousandths = self.thousandths.load(Ordering::Relaxed);
+        let left = elapsed.as_millis() as u64 * 1_000_u64.saturating_sub(thousandths);
+        let seconds = left.checked_div(thousandths).map_or(SECONDS_AT_FIRST, |left| left.div_ceil(1_000).max(1));
+        let percent = thousandths / 10;
+        format!("loci loads the index of this store into memory ({percent} % so far); try again in {seconds} s")
+    }
+
+    /// Notes that passages up to this row are read, of all between the first and the last.
+    pub(crate) fn reach(&self, row: i64, (first, last): (i64, i64)) -> Result<()> {
+        if self.is_ending.load(Ordering::Relaxed) {
+            return Err(Error::unavailable("the store is being closed").into());
+        }
+        let share = (row - first) as f64 / (last - first).max(1) as f64;
+        self.thousandths.store((share * 1_000.0) as u64, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
 /// An index with everything in the database.
-pub(crate) fn load(connection: &Connection) -> Result<Index> {
+pub(crate) fn load(connection: &Connection, progress: &Progress) -> Result<Index> {
     let mut index = Index::default();
     let mut texts = Texts::default();
     for (row, id) in models(connection)? {
@@ -39,7 +76,7 @@ pub(crate) fn load(connection: &Connection) -> Result<Index> {
         let thread = thread::Builder::new().name("loci-load".to_owned());
         let building = thread.spawn_scoped(scope, move || build(texts, &receiver));
         let building = building.map_err(|_| Error::unavailable("no thread can be started; try again later"))?;
-        let read = read(connection, &mut index, sender);
+        let read = read(connection, &mut index, sender, progress);
         // What the other thread came upon is why this one could not go on, if it could not.
         let (texts, rows) = building.join().unwrap_or_else(|panic| resume_unwind(panic))?;
         read?;
@@ -64,7 +101,10 @@ fn build(mut texts: Texts, chunks: &Receiver<Passages>) -> Result<(Texts, Vec<i6
 
 /// Reads the passages, which are more work for the other thread than for this one, and the memories
 /// whenever that is behind.
-fn read(connection: &Connection, index: &mut Index, sender: SyncSender<Passages>) -> Result<()> {
+fn read(connection: &Connection, index: &mut Index, sender: SyncSender<Passages>, progress: &Progress) -> Result<()> {
+    let ends = "SELECT (SELECT min(row) FROM passage), (SELECT max(row) FROM passage)";
+    let ends: (Option<i64>, Option<i64>) = connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let ends = ends.0.zip(ends.1).unwrap_or_default();
     let sql = format!("SELECT {STORED_COLUMNS} FROM memory AS m WHERE m.deleted_at IS NULL ORDER BY m.row");
     let mut memories = connection.prepare(&sql)?;
     let mut memories = memories.query([])?;
@@ -72,12 +112,13 @@ fn read(connection: &Connection, index: &mut Index, sender: SyncSender<Passages>
     let mut passages = passages.query([])?;
     let mut further = connection.prepare(&format!("{FURTHER} ORDER BY passage, model"))?;
     let mut further = Further::of(further.query([])?)?;
-    let mut is_through = false;
+    let (mut is_through, mut reached) = (false, ends.0);
     while !is_through {
+        progress.reach(reached, ends)?;
         let mut chunk = Passages::default();
         while chunk.bytes.len() < CHUNK_BYTES && !is_through {
             match passages.next()? {
-                Some(row) => chunk.push(row, &mut further)?,
+                Some(row) => reached = chunk.push(row, &mut further)?,
                 None => is_through = true,
             }
         }
@@ -177,8 +218,8 @@ struct VectorHead {
 }
 
 impl Passages {
-    /// Adds the passage in the row, with those of the further vectors that are its own.
-    fn push(&mut self, row: &Row<'_>, further: &mut Further<'_>) -> Result<()> {
+    /// Adds the passage in the row, with those of the further vectors that are its own; returns its row.
+    fn push(&mut self, row: &Row<'_>, further: &mut Further<'_>) -> Result<i64> {
         let key: i64 = row.get(0)?;
         self.bytes.extend_from_slice(row.get_ref(1)?.as_blob().map_err(|_| damaged())?);
         let terms_end = self.bytes.len();
@@ -193,7 +234,7 @@ impl Passages {
             further.advance()?;
         }
         self.heads.push(Head { memory: key >> POSITION_BITS, terms_end, vectors_end: self.vectors.len() });
-        Ok(())
+        Ok(key)
     }
 
     /// Adds the vector whose scale is in this column, and its components in the next.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
@@ -16,7 +17,7 @@ use crate::{damaged_log, folder, identity, presence};
 /// All that holds the files of a store open. They are closed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    pub(crate) cache: Cache,
+    pub(crate) cache: Arc<Cache>,
     pub(crate) readers: Readers,
     pub(crate) writer: Writer,
     pub(crate) database: Database,
@@ -41,7 +42,7 @@ impl Opened {
     pub(crate) fn start(database: Database, connection: Connection, presence: Option<File>) -> Result<Self, OpenError> {
         let writer = Writer::start(database.clone(), connection)?;
         Ok(Opened {
-            cache: Cache::new(database.clone()),
+            cache: Arc::new(Cache::new(database.clone())),
             readers: Readers::new(database.clone()),
             writer,
             database,
@@ -61,5 +62,11 @@ impl Opened {
 
     pub(crate) fn work(&self) -> Work<'_> {
         Work { database: &self.database, readers: &self.readers, writer: &self.writer }
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.cache.close();
     }
 }

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery,
@@ -262,6 +263,10 @@ impl Store for SqliteStore {
     fn reload(&self) -> Result<()> {
         self.opened()?.cache.clear();
         Ok(())
+    }
+
+    fn prepare_search(&self, wait: Duration) -> Result<()> {
+        self.opened()?.cache.prepare(wait)
     }
 
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates> {

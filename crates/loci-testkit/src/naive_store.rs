@@ -2,6 +2,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
@@ -430,6 +431,10 @@ impl Store for NaiveStore {
     }
 
     fn reload(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn prepare_search(&self, _wait: Duration) -> Result<()> {
         Ok(())
     }
 

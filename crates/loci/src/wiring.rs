@@ -25,6 +25,8 @@ use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
 /// How long the end of a server waits for calls whose replies nobody waits for any more. What they
 /// have not committed by then is not acknowledged either.
 pub const CALLS_END_TIMEOUT: Duration = Duration::from_millis(250);
+/// How long a search of a client waits for the index, so that with the rest of its work it takes less than 2 s.
+const SEARCH_WAIT: Duration = Duration::from_millis(1_500);
 
 /// The time of this machine.
 pub struct SystemClock;
@@ -62,6 +64,8 @@ pub struct Wiring {
     pub policy: Policy,
     /// What each part of the ranking counts.
     pub weights: Weights,
+    /// As in [`Engine::with_search_wait`].
+    pub search_wait: Option<Duration>,
 }
 
 impl Wiring {
@@ -72,6 +76,7 @@ impl Wiring {
             clock: Arc::new(SystemClock),
             policy: settings.policy,
             weights: Weights::default(),
+            search_wait: None,
         })
     }
 }
@@ -163,6 +168,15 @@ impl Parts {
         Parts::open_with(settings, data, Wiring::of(settings)?)
     }
 
+    /// The same, for clients: a search that would wait for long until the store is ready says so instead.
+    ///
+    /// # Errors
+    /// As for [`Parts::open`].
+    pub fn open_for_clients(settings: &Settings) -> Result<Self, Failure> {
+        let wiring = Wiring { search_wait: Some(SEARCH_WAIT), ..Wiring::of(settings)? };
+        Parts::open_with(settings, &settings.data, wiring)
+    }
+
     /// The same, with parts that a benchmark chooses for itself.
     ///
     /// # Errors
@@ -185,7 +199,7 @@ impl Parts {
         wiring: Wiring,
         open: impl FnOnce(&Settings, &Path) -> Result<SqliteStore, Failure>,
     ) -> Result<Self, Failure> {
-        let Wiring { embedder, clock, policy, weights } = wiring;
+        let Wiring { embedder, clock, policy, weights, search_wait } = wiring;
         let vault = Vault::of(settings, data)?;
         let store = Arc::new(open(settings, data)?);
         let shared: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
@@ -198,6 +212,9 @@ impl Parts {
             .with_former_models(Arc::new(KnownModels::of(settings)))
             .with_token_counter(Arc::new(BpeTokens))
             .with_phases(settings.phases.clone());
+        if let Some(wait) = search_wait {
+            engine = engine.with_search_wait(wait);
+        }
         if let Some(model) = &settings.language_model {
             engine = engine.with_enricher(Arc::new(chat_model(model)?));
         }

@@ -39,6 +39,7 @@ impl Engine {
         check::content("content", content)?;
         let mut filter = self.filter(caller, query.collections.clone());
         filter.superseded = Superseded::Hide;
+        self.await_search(self.begin_search())?;
         let (mut similar, has_words) = self.same_by_words(&filter, content)?;
         let ranges = passages(content);
         let compared = ranges.len().min(PASSAGES_EMBEDDED_AT_ONCE_MAX);

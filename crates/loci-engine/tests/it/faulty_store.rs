@@ -1,6 +1,7 @@
 //! A store whose every call a test can fail, delay or slip something in before.
 
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery,
@@ -55,6 +56,7 @@ impl Store for FaultyStore {
         tally(filter: &Filter) -> Vec<Tally>;
         recount(filter: &Filter) -> Vec<Tally>;
         reload() -> ();
+        prepare_search(wait: Duration) -> ();
         candidates(query: &CandidateQuery<'_>) -> Candidates;
         vectors(space: &Space, id: &MemoryId, model: &ModelId) -> Vec<Vector>;
         without_vector(model: &ModelId, limit: usize) -> Vec<(Space, MemoryId)>;

@@ -1,8 +1,11 @@
 //! What a search shows of conversations, and what a ranking may use.
 
-use loci_core::{Batch, Change, Expect, Passage, Store, Term};
-use loci_engine::{FusionWeights, Policy};
+use std::time::Duration;
 
+use loci_core::{Batch, Change, Expect, Passage, Store, Term};
+use loci_engine::{FusionWeights, PageRequest, Policy};
+
+use super::faulty_store::FaultyStore;
 use super::*;
 
 const LONG: &str = "we deploy the service on the first Monday of a month";
@@ -137,5 +140,40 @@ fn places_are_by_score_and_then_by_id_and_none_where_nothing_matches() {
         |id: &str| hits.iter().find(|hit| hit.memory.id.as_str() == id).unwrap().signals.reciprocal_rank(weights);
     for (id, expected) in [("a", 1.0 / 61.0), ("b", 0.7 / 62.0 + 1.0 / 63.0), ("c", 0.7 / 63.0)] {
         assert!((fused(id) - expected).abs() < 1e-12, "{id}");
+    }
+}
+
+#[test]
+fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
+    let store = FaultyStore::new(Arc::new(NaiveStore::new()));
+    store.before(|method| match method {
+        "prepare_search" => Err(Error::unavailable("45 % so far; try again in 3 s")),
+        _ => Ok(()),
+    });
+    let engine = || {
+        let clock = Arc::new(FixedClock::default());
+        Engine::new(store.clone(), Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid)
+    };
+    let ann = caller("ann", &WRITER);
+    let similar = SimilarQuery { collections: CollectionFilter::Any, cosine_min: 0.9, limit: 5 };
+    let outcomes = |engine: &Engine| {
+        let page = PageRequest { query: "tea", with_forgotten: false, limit: 5, cursor: None };
+        [
+            engine.recall(&ann, &question("tea")).map(|_| ()),
+            engine.page(&ann, &page).map(|_| ()),
+            engine.resembling(&ann, "tea", &similar).map(|_| ()),
+        ]
+    };
+    let impatient = engine().with_search_wait(Duration::ZERO);
+    for refused in outcomes(&impatient) {
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Unavailable);
+        assert!(refused.message.contains("45 % so far"), "{refused}");
+    }
+    // What is written waits, and so does who did not say how long.
+    let request = Remember { similar: Some(similar.clone()), ..fact("tea", Visibility::Private) };
+    impatient.remember(&ann, request).unwrap();
+    for outcome in outcomes(&engine()) {
+        outcome.unwrap();
     }
 }

@@ -16,7 +16,7 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     let dialect = loci_dialects::dialect(dialect)
         .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
     access::check(&settings.data)?;
-    let parts = Parts::open(settings)?;
+    let parts = Parts::open_for_clients(settings)?;
     // One thread for the pipes and the protocol; calls have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

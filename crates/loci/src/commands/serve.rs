@@ -44,7 +44,7 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     let listener = runtime.block_on(bind(settings.bind))?;
     let address = listener.local_addr().map_err(|error| unusable(settings.bind, &error))?;
     access::check(&settings.data)?;
-    let parts = Parts::open(settings)?;
+    let parts = Parts::open_for_clients(settings)?;
     let _refresher = oidc.as_ref().map(|oidc| oidc.start()).transpose()?.inspect(|refresher| {
         // So that the first tokens find the keys, if the provider is there.
         refresher.wait_for_first_fetch(FIRST_FETCH_TIMEOUT);

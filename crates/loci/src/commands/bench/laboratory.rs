@@ -65,6 +65,7 @@ impl<'a> Laboratory<'a> {
             clock: Arc::clone(&self.clock),
             policy,
             weights: self.weights,
+            search_wait: None,
         };
         Parts::open_with(self.settings, data, wiring)
     }
