@@ -24,6 +24,7 @@ mod memory;
 mod note;
 mod passage;
 mod principal;
+mod redactor;
 mod search;
 mod setting;
 mod source_file;
@@ -56,6 +57,7 @@ pub use note::{
 };
 pub use passage::{Passage, Term, Vector};
 pub use principal::{Caller, Ownership, Principal, Reader, Scope, Scopes};
+pub use redactor::{Redacted, Redactions, Redactor, Removed};
 pub use search::{Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace};
 pub use setting::SettingStore;
 pub use source_file::{SourceFile, SourceState, SourceStore, SourceTree};

@@ -57,6 +57,7 @@ pub static RULES: Rules = Rules {
         ("loci-embed", 1),
         ("loci-http", 1),
         ("loci-mine", 1),
+        ("loci-secrets", 1),
         ("loci-tokens", 1),
         ("loci-vault", 1),
         ("loci-testkit", 1),

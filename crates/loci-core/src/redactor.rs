@@ -1,0 +1,152 @@
+//! The seam to what takes secrets out of texts.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How many secrets of each kind were taken out of something.
+///
+/// Its text form, such as `github-token 2, private 1`, is the value of the attribute [`Redactions::ATTRIBUTE`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Redactions(BTreeMap<String, u64>);
+
+impl Redactions {
+    /// The attribute by which a memory says which secrets were taken out of its text.
+    pub const ATTRIBUTE: &'static str = "redacted";
+
+    /// Adds so many secrets of a kind.
+    pub fn add(&mut self, kind: &str, count: u64) {
+        if count > 0 {
+            *self.0.entry(kind.to_owned()).or_default() += count;
+        }
+    }
+
+    /// Adds all of another count.
+    pub fn add_all(&mut self, other: &Redactions) {
+        other.iter().for_each(|(kind, count)| self.add(kind, count));
+    }
+
+    /// The kinds in alphabetical order, each with its count.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(kind, count)| (kind.as_str(), *count))
+    }
+
+    /// Whether nothing was taken out.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The number of secrets of all kinds.
+    pub fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// The counts that this text form gives. Parts that have another form are left out.
+    pub fn from_text(text: &str) -> Self {
+        let mut redactions = Redactions::default();
+        for (kind, count) in text.split(", ").filter_map(|part| part.rsplit_once(' ')) {
+            redactions.add(kind, count.parse().unwrap_or_default());
+        }
+        redactions
+    }
+
+    /// Adds these counts to those in the attributes of a memory.
+    pub fn write_to(&self, attributes: &mut BTreeMap<String, String>) {
+        if self.is_empty() {
+            return;
+        }
+        let before = attributes.get(Redactions::ATTRIBUTE).map(String::as_str).unwrap_or_default();
+        let mut sum = Redactions::from_text(before);
+        sum.add_all(self);
+        attributes.insert(Redactions::ATTRIBUTE.to_owned(), sum.to_string());
+    }
+}
+
+impl fmt::Display for Redactions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (kind, count)) in self.iter().enumerate() {
+            let separator = if number > 0 { ", " } else { "" };
+            write!(formatter, "{separator}{kind} {count}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A text without its secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redacted<'a> {
+    /// The text; borrowed, if it held no secret.
+    pub text: Cow<'a, str>,
+    /// The secrets that it held, in their order.
+    pub removed: Vec<Removed>,
+}
+
+/// A secret that was taken out of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Removed {
+    /// The byte offset in the redacted text, behind the mark that stands for the secret, if one does.
+    pub at: usize,
+    /// Its kind, such as `github-token`.
+    pub kind: &'static str,
+    /// The number of line breaks in it.
+    pub lines: usize,
+}
+
+impl<'a> Redacted<'a> {
+    /// A text that holds no secret.
+    pub fn unchanged(text: &'a str) -> Self {
+        Redacted { text: Cow::Borrowed(text), removed: Vec::new() }
+    }
+
+    /// The same with a text of its own.
+    pub fn into_owned(self) -> Redacted<'static> {
+        Redacted { text: Cow::Owned(self.text.into_owned()), removed: self.removed }
+    }
+
+    /// The secrets that it held, counted by kind.
+    pub fn found(&self) -> Redactions {
+        let mut found = Redactions::default();
+        self.removed.iter().for_each(|removed| found.add(removed.kind, 1));
+        found
+    }
+
+    /// The number of line breaks that were removed up to a byte offset in the redacted text.
+    pub fn lines_removed_until(&self, offset: usize) -> usize {
+        self.removed.iter().take_while(|removed| removed.at <= offset).map(|removed| removed.lines).sum()
+    }
+}
+
+/// Takes secrets out of texts: keys, tokens, passwords, and what a person marked as private.
+pub trait Redactor: Send + Sync {
+    /// The text without its secrets. Redacting a redacted text changes nothing.
+    fn redact<'a>(&self, text: &'a str) -> Redacted<'a>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_back_from_their_text_form() {
+        let mut redactions = Redactions::default();
+        assert_eq!((redactions.to_string().as_str(), redactions.is_empty()), ("", true));
+        redactions.add("private", 1);
+        redactions.add("github-token", 2);
+        redactions.add("jwt", 0);
+        assert_eq!(redactions.to_string(), "github-token 2, private 1");
+        assert_eq!(Redactions::from_text(&redactions.to_string()), redactions);
+        assert_eq!(redactions.total(), 3);
+        assert_eq!(Redactions::from_text("by hand, private x, private 1").to_string(), "private 1");
+    }
+
+    #[test]
+    fn the_attribute_adds_up() {
+        let mut attributes = BTreeMap::new();
+        Redactions::default().write_to(&mut attributes);
+        assert!(attributes.is_empty());
+        for _ in 0..2 {
+            Redactions::from_text("jwt 1, private 1").write_to(&mut attributes);
+        }
+        assert_eq!(attributes[Redactions::ATTRIBUTE], "jwt 2, private 2");
+    }
+}

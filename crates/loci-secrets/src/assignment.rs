@@ -1,0 +1,376 @@
+//! Secrets that are known by the name that they are assigned to: `api_key = "…"`, `"password": "…"`, `--token …`.
+
+use std::ops::Range;
+
+use crate::random::{is_password, is_random};
+
+/// Parts of names that a secret may be assigned to; where one stands, the name is looked at.
+pub const NAME_PARTS: [&str; 9] =
+    ["key", "token", "secret", "passw", "passphrase", "passcode", "pwd", "credential", "auth"];
+/// The same, as the end of a name alone.
+pub const NAME_PART_PASS: &str = "pass";
+
+/// Bytes of a name before and after the part that it is known by.
+const NAME_BEFORE_MAX: usize = 64;
+const NAME_AFTER_MAX: usize = 32;
+/// Spaces between a name, the operator and the value.
+const SPACES_MAX: usize = 40;
+/// Bytes of a value.
+const VALUE_MAX: usize = 4096;
+
+/// The sort of value that a name announces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Password,
+    Random(&'static str),
+}
+
+/// The value that is assigned to the name around `hit`, with its kind, if it is a secret.
+pub fn secret(text: &str, hit: Range<usize>) -> Option<(Range<usize>, &'static str)> {
+    let bytes = text.as_bytes();
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let before = &bytes[hit.start.saturating_sub(NAME_BEFORE_MAX)..hit.start];
+    let mut start = hit.start - before.iter().rev().take_while(|byte| is_name(byte)).count();
+    // The `n` of `\n` is no part of the name.
+    if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
+        start += 1;
+    }
+    let after = &bytes[hit.end..bytes.len().min(hit.end + NAME_AFTER_MAX)];
+    let end = hit.end + after.iter().take_while(|byte| is_name(byte) && **byte != b'.').count();
+    let name = text.get(start..end)?;
+    let value_at = value_start(bytes, start, end, name)?;
+    let family = family(name)?;
+    let (range, is_quoted) = value(bytes, value_at)?;
+    let found = text.get(range.clone())?;
+    if found.contains("[redacted") || found.contains("://") {
+        return None;
+    }
+    let kind = match family {
+        Family::Password => (is_password(found, is_quoted) || is_random(found)).then_some("password")?,
+        Family::Random(kind) => is_random(found).then_some(kind)?,
+    };
+    Some((range, kind))
+}
+
+/// Where the value begins that is assigned to a name, before its quote.
+fn value_start(bytes: &[u8], start: usize, end: usize, name: &str) -> Option<usize> {
+    let is_space = |byte: u8| matches!(byte, b' ' | b'\t');
+    let spaces = |at: usize| bytes[at..].iter().take(SPACES_MAX).take_while(|byte| is_space(**byte)).count();
+    let mut at = end;
+    at += bytes[at..].iter().take(4).take_while(|byte| matches!(byte, b'"' | b'\'' | b'`' | b']' | b'\\')).count();
+    let gap = spaces(at);
+    at += gap;
+    let operator = bytes[at..].iter().take(3).take_while(|byte| matches!(byte, b'=' | b':' | b'>')).count();
+    if operator > 0 {
+        // `<password>value</password>`, but not `a.key > value`.
+        if bytes[at] == b'>' && (gap > 0 || start == 0 || bytes[start - 1] != b'<') {
+            return None;
+        }
+        // `password: str = "value"`
+        if bytes[at] == b':' && operator == 1 {
+            let rest = &bytes[at + 1..bytes.len().min(at + 1 + SPACES_MAX)];
+            let is_type = |byte: &u8| byte.is_ascii_alphanumeric() || b" _&<>[]:'|?.".contains(byte);
+            let typed = rest.iter().take_while(|byte| is_type(byte)).count();
+            if typed > 0 && rest.get(typed) == Some(&b'=') {
+                at += 1 + typed;
+            }
+        }
+        let operator = bytes[at..].iter().take(3).take_while(|byte| matches!(byte, b'=' | b':' | b'>')).count();
+        at += operator;
+        return Some(at + spaces(at));
+    }
+    // A call or a list, with the value in quotes: `set("api_key", "value")`.
+    if matches!(bytes.get(at), Some(b'(' | b',')) {
+        at += 1;
+        at += spaces(at);
+        return matches!(bytes.get(at), Some(b'"' | b'\'' | b'`')).then_some(at);
+    }
+    // `--token value`
+    if gap > 0 && name.starts_with("--") {
+        return Some(at);
+    }
+    // `machine host login name password value`, in lines or in one.
+    if gap > 0 && name.eq_ignore_ascii_case("password") {
+        let before = &bytes[start.saturating_sub(200)..start];
+        let has_login = before.windows(6).any(|window| window == b"login ");
+        return has_login.then_some(at);
+    }
+    None
+}
+
+/// The value that begins there, without its quotes, and whether it has some.
+fn value(bytes: &[u8], mut at: usize) -> Option<(Range<usize>, bool)> {
+    // The prefixes of Python's and Rust's strings.
+    if matches!(bytes.get(at), Some(b'b' | b'r' | b'f' | b'u')) && matches!(bytes.get(at + 1), Some(b'"' | b'\'')) {
+        at += 1;
+    }
+    let quotes = bytes.get(at..)?.iter().take(4).take_while(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\')).count();
+    let limit = bytes.len().min(at + quotes + VALUE_MAX);
+    let begin = at + quotes;
+    let rest = &bytes[begin..limit];
+    if quotes > 0 {
+        let quote = bytes[begin - 1];
+        let length = rest.iter().position(|byte| *byte == quote || matches!(byte, b'\n' | b'\\'))?;
+        return (rest[length] != b'\n').then_some((begin..begin + length, true));
+    }
+    let mut length = 0;
+    while length < rest.len() {
+        let next = rest.get(length + 1).copied();
+        let is_last = next.is_none_or(|next| next.is_ascii_whitespace() || b"\"'`,;)]}<".contains(&next));
+        let is_end = match rest[length] {
+            byte if byte.is_ascii_whitespace() || byte.is_ascii_control() => true,
+            b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' => true,
+            b',' | b')' | b']' | b'}' | b'.' => is_last,
+            b';' | b'&' => is_last || begins_assignment(&rest[length + 1..]),
+            _ => false,
+        };
+        if is_end {
+            break;
+        }
+        length += 1;
+    }
+    (length > 0).then_some((begin..begin + length, false))
+}
+
+/// Whether it goes on with `name=`.
+fn begins_assignment(rest: &[u8]) -> bool {
+    let name = rest
+        .iter()
+        .take(40)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b' '))
+        .count();
+    name > 0 && rest.get(name) == Some(&b'=')
+}
+
+/// The words of a name, in small letters: `dbApiKey_2` is `db`, `api`, `key`, `2`.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut before = b' ';
+    for byte in name.bytes() {
+        let is_break = !byte.is_ascii_alphanumeric()
+            || !before.is_ascii_alphanumeric()
+            || (before.is_ascii_lowercase() && byte.is_ascii_uppercase())
+            || before.is_ascii_digit() != byte.is_ascii_digit();
+        if byte.is_ascii_alphanumeric() {
+            if is_break || words.is_empty() {
+                words.push(String::new());
+            }
+            if let Some(word) = words.last_mut() {
+                word.push(char::from(byte.to_ascii_lowercase()));
+            }
+        }
+        before = byte;
+    }
+    words
+}
+
+/// Words that may follow the one that names a secret.
+const AFTER: [&str; 22] = [
+    "base",
+    "value",
+    "string",
+    "data",
+    "prod",
+    "production",
+    "dev",
+    "test",
+    "staging",
+    "live",
+    "old",
+    "new",
+    "primary",
+    "secondary",
+    "text",
+    "plain",
+    "default",
+    "raw",
+    "hex",
+    "env",
+    "main",
+    "current",
+];
+/// Words by which a name stands for what need not be secret.
+const OPEN: [&str; 56] = [
+    "public",
+    "pub",
+    "publishable",
+    "foreign",
+    "sort",
+    "partition",
+    "cache",
+    "idempotency",
+    "index",
+    "unique",
+    "site",
+    "csrf",
+    "xsrf",
+    "next",
+    "page",
+    "continuation",
+    "sync",
+    "cancel",
+    "cancellation",
+    "hash",
+    "sha",
+    "sha1",
+    "sha256",
+    "sha512",
+    "md5",
+    "digest",
+    "checksum",
+    "integrity",
+    "fingerprint",
+    "thumbprint",
+    "commit",
+    "etag",
+    "lookup",
+    "object",
+    "routing",
+    "row",
+    "map",
+    "group",
+    "query",
+    "translation",
+    "react",
+    "press",
+    "storage_key",
+    "i18n",
+    "cursor",
+    "nonce",
+    "dedup",
+    "design",
+    "token_type",
+    "image",
+    "file",
+    "layer",
+    "resume",
+    "tree",
+    "revision",
+    "message",
+];
+/// Ends of words that are a key and no other word, as in `apikey`.
+const KEYS: [&str; 13] = [
+    "apikey",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+    "masterkey",
+    "encryptionkey",
+    "authkey",
+    "signingkey",
+    "accountkey",
+    "sharedkey",
+    "servicekey",
+    "storagekey",
+    "licensekey",
+];
+
+/// The sort of value that the name announces; none, if that need not be secret.
+fn family(name: &str) -> Option<Family> {
+    let words = words(name);
+    if words.iter().any(|word| OPEN.contains(&word.as_str())) {
+        return None;
+    }
+    let is_after = |word: &str| AFTER.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit());
+    let last = words.iter().rposition(|word| !is_after(word))?;
+    let word = words[last].as_str();
+    let word = word.strip_suffix('s').filter(|word| !word.ends_with('s')).unwrap_or(word);
+    let ends_with = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
+    if ends_with(&["password", "passwd", "passwrd", "pwd", "passphrase", "passcode"])
+        || ["pass", "dbpass", "userpass", "psw"].contains(&word)
+    {
+        return Some(Family::Password);
+    }
+    if words.iter().any(|word| word == "aws") && words.iter().any(|word| word.contains("secret")) {
+        return Some(Family::Random("aws-secret-key"));
+    }
+    let has = |part: &str| words.iter().any(|word| word == part);
+    if word == "accountkey" || (has("account") && word == "key") {
+        return Some(Family::Random("azure-storage-key"));
+    }
+    if ends_with(&["secret"]) {
+        return Some(Family::Random("secret"));
+    }
+    if ends_with(&["token"]) {
+        return Some(Family::Random("token"));
+    }
+    if ends_with(&["credential"]) || word == "auth" {
+        return Some(Family::Random("credential"));
+    }
+    let is_private = has("private") || word == "privatekey";
+    let is_key = (word == "key" && words.len() > 1) || ends_with(&KEYS);
+    is_key.then_some(Family::Random(if is_private { "private-key" } else { "api-key" }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_their_values_are() {
+        for (name, expected) in [
+            ("api_key", Some(Family::Random("api-key"))),
+            ("apiKey", Some(Family::Random("api-key"))),
+            ("OPENAI_APIKEY", Some(Family::Random("api-key"))),
+            ("key", None),
+            ("monkey", None),
+            ("public_key", None),
+            ("SECRET_KEY_BASE", Some(Family::Random("api-key"))),
+            ("aws_secret_access_key", Some(Family::Random("aws-secret-key"))),
+            ("client-secret", Some(Family::Random("secret"))),
+            ("csrf_token", None),
+            ("githubToken2", Some(Family::Random("token"))),
+            ("PGPASSWORD", Some(Family::Password)),
+            ("DB_PASS", Some(Family::Password)),
+            ("bypass", None),
+            ("password_hash", None),
+            ("tokenizer", None),
+        ] {
+            assert_eq!(family(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn values_are_found_where_languages_put_them() {
+        let value = ["q7Xw2PzL", "9vKd4TnB", "e5Rg"].concat();
+        for form in [
+            "API_KEY=@",
+            "export API_KEY='@'",
+            "\"api_key\": \"@\"",
+            "{\\\"api_key\\\": \\\"@\\\"}",
+            ":api_key => \"@\"",
+            "api_key := \"@\"",
+            "const apiKey: string = '@';",
+            "config[\"api_key\"] = \"@\"",
+            "client.set_api_key(\"@\")",
+            "headers.set(\"X-Api-Key\", \"@\")",
+            "X-Api-Key: @",
+            "tool --api-key @ --verbose",
+            "https://host/path?api_key=@&page=2",
+            "<apiKey>@</apiKey>",
+            "api_key = b\"@\"",
+        ] {
+            let text = form.replace('@', &value);
+            let at = text.to_ascii_lowercase().find("key").unwrap();
+            let found = secret(&text, at..at + 3).map(|(range, kind)| (text[range].to_owned(), kind));
+            assert_eq!(found, Some((value.clone(), "api-key")), "{form}");
+        }
+    }
+
+    #[test]
+    fn what_is_compared_or_computed_is_left() {
+        for text in [
+            "if a.key > q7Xw2PzL9vKd4TnBe5Rg",
+            "password: String,",
+            "password = get_password2(user)",
+            "\"password\": \"At least 8 characters\"",
+            "PASSWORD=${DB_PASSWORD2}",
+            "password = config.password2",
+            "token != null",
+        ] {
+            let lower = text.to_ascii_lowercase();
+            let at = ["key", "passw", "token"].iter().find_map(|part| lower.find(part)).unwrap();
+            assert_eq!(secret(text, at..at + 3), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Whether a value looks like a secret or like something that a person or a program would write for another reason.
+
+/// Letters and digits that a random value has at least.
+const RANDOM_CHARACTERS_MIN: usize = 16;
+/// Bits for each character that a random value has at least.
+const ENTROPY_MIN: f64 = 2.8;
+/// The share of a random value that reads like words, at most.
+const WORDS_MAX: f64 = 0.5;
+/// Characters of a password, at least.
+const PASSWORD_CHARACTERS_MIN: usize = 6;
+
+/// Parts of a value that stands for a secret which its reader is to put there.
+const PLACEHOLDERS: [&str; 38] = [
+    "your",
+    "example",
+    "changeme",
+    "change-me",
+    "change_me",
+    "placeholder",
+    "dummy",
+    "sample",
+    "redacted",
+    "replace",
+    "insert",
+    "todo",
+    "fake",
+    "mock",
+    "xxxx",
+    "***",
+    "...",
+    "\u{2026}",
+    "\u{2022}",
+    "process.env",
+    "environ",
+    "getenv",
+    "secrets.",
+    "env.",
+    "${",
+    "{{",
+    "}}",
+    "$(",
+    "<",
+    "required",
+    "min:",
+    "notreal",
+    "not-a-",
+    "not_a_",
+    "lorem",
+    "foobar",
+    "deadbeef",
+    "undefined",
+];
+/// Values that stand for a password in documentation.
+const PASSWORD_WORDS: [&str; 14] = [
+    "password", "passwd", "passw0rd", "pass", "pwd", "secret", "user", "username", "token", "foo", "bar", "baz",
+    "test", "none",
+];
+
+/// Whether the value stands for a secret without being one: a placeholder, a reference, a row of digits.
+pub fn is_placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    PLACEHOLDERS.iter().any(|part| lower.contains(part))
+        || value.starts_with(['$', '%', '#', '@', '{', '['])
+        || is_monotonous(value.as_bytes())
+}
+
+/// Whether a value is drawn at random: long, of many characters, and not made of words.
+pub fn is_random(value: &str) -> bool {
+    let value = value.trim_end_matches('=');
+    let bytes = value.as_bytes();
+    let characters = bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
+    let others = bytes.len() - characters;
+    characters >= RANDOM_CHARACTERS_MIN
+        && others * 5 <= bytes.len()
+        && bytes.iter().any(u8::is_ascii_alphabetic)
+        && (bytes.iter().any(u8::is_ascii_digit) || is_mixed(bytes))
+        && entropy(bytes) >= ENTROPY_MIN
+        && words_share(bytes) < WORDS_MAX
+        && !is_uuid(bytes)
+        && !value.contains("://")
+        && !is_public(value)
+        && !is_placeholder(value)
+}
+
+/// Whether a value is a password that a person or a program chose: not a word, a path, a number or a piece of code.
+pub fn is_password(value: &str, is_quoted: bool) -> bool {
+    let bytes = value.as_bytes();
+    let has = |is: fn(&u8) -> bool| bytes.iter().any(is);
+    let has_symbol = has(|byte| byte.is_ascii_punctuation() && !b"_-./:,".contains(byte));
+    bytes.len() >= PASSWORD_CHARACTERS_MIN
+        && bytes.len() <= 256
+        && has(u8::is_ascii_alphabetic)
+        && (has(u8::is_ascii_digit) || has_symbol)
+        && !has(u8::is_ascii_whitespace)
+        && !is_placeholder_password(value)
+        && !is_path(value)
+        && !is_uuid(bytes)
+        && (is_quoted || !is_code(value))
+}
+
+/// Whether what stands where a password belongs is a placeholder.
+pub fn is_placeholder_password(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let stem = lower.trim_end_matches(|last: char| last.is_ascii_digit());
+    PASSWORD_WORDS.contains(&lower.as_str())
+        || (PASSWORD_WORDS.contains(&stem) && lower.len() - stem.len() <= 3)
+        || is_placeholder(value)
+}
+
+/// Bits for each byte, by how often each byte occurs.
+fn entropy(bytes: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    let total = bytes.len() as f64;
+    let bits = |count: u32| {
+        let share = f64::from(count) / total;
+        -share * share.log2()
+    };
+    counts.into_iter().filter(|count| *count > 0).map(bits).sum()
+}
+
+/// Whether capitals and small letters change more often than in names.
+fn is_mixed(bytes: &[u8]) -> bool {
+    let rises = bytes.windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()).count();
+    rises * 8 >= bytes.len()
+}
+
+/// Whether most characters follow from the one before: `aaaa`, `1234`, `abcd`, `0000`.
+fn is_monotonous(bytes: &[u8]) -> bool {
+    let follows = |pair: &[u8]| {
+        let (first, second) = (pair[0].to_ascii_lowercase(), pair[1].to_ascii_lowercase());
+        first == second || first.wrapping_add(1) == second || second.wrapping_add(1) == first
+    };
+    let followers = bytes.windows(2).filter(|pair| follows(pair)).count();
+    bytes.len() >= 6 && followers * 2 > bytes.len()
+}
+
+/// The share of a value's letters and digits that is in words of at least four letters.
+fn words_share(bytes: &[u8]) -> f64 {
+    let (mut in_words, mut begin) = (0, 0);
+    for end in 1..=bytes.len() {
+        if end == bytes.len() || is_word_break(bytes[end - 1], bytes[end], end - begin) {
+            if is_word(&bytes[begin..end]) {
+                in_words += end - begin;
+            }
+            begin = end;
+        }
+    }
+    let all = bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
+    in_words as f64 / all.max(1) as f64
+}
+
+/// Whether a word of so many letters ends between two bytes.
+fn is_word_break(before: u8, after: u8, letters: usize) -> bool {
+    !before.is_ascii_alphabetic()
+        || !after.is_ascii_alphabetic()
+        || (before.is_ascii_lowercase() && after.is_ascii_uppercase())
+        // A word in capitals ends where small letters begin.
+        || (before.is_ascii_uppercase() && after.is_ascii_lowercase() && letters > 1)
+}
+
+fn is_vowel(byte: u8) -> bool {
+    b"aeiouy".contains(&byte.to_ascii_lowercase())
+}
+
+/// Whether letters read like a word: with vowels, and few consonants in a row.
+fn is_word(letters: &[u8]) -> bool {
+    const CONSONANTS_MAX: usize = 4;
+    if letters.len() < 4 || !letters[0].is_ascii_alphabetic() {
+        return false;
+    }
+    let vowels = letters.iter().filter(|byte| is_vowel(**byte)).count();
+    let longest = letters.split(|byte| is_vowel(*byte)).map(<[u8]>::len).max().unwrap_or(0);
+    let longest_vowels = letters.split(|byte| !is_vowel(*byte)).map(<[u8]>::len).max().unwrap_or(0);
+    vowels * 5 >= letters.len() && longest <= CONSONANTS_MAX && longest_vowels <= 3
+}
+
+fn is_uuid(bytes: &[u8]) -> bool {
+    bytes.len() == 36
+        && bytes
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| if matches!(at, 8 | 13 | 18 | 23) { *byte == b'-' } else { byte.is_ascii_hexdigit() })
+}
+
+/// Whether it is a key that is meant to be public, in the forms of SSH and X.509.
+fn is_public(value: &str) -> bool {
+    ["AAAAB3Nza", "AAAAC3Nza", "AAAAE2Vj", "MIIBIjAN", "MFkwEwYH", "MCowBQYD", "sha256-", "sha384-", "sha512-", "sha1-"]
+        .iter()
+        .any(|prefix| value.starts_with(prefix))
+}
+
+/// Whether it is a path of files.
+fn is_path(value: &str) -> bool {
+    ["/", "./", "../", "~/"].iter().any(|prefix| value.starts_with(prefix))
+        || value.as_bytes().get(1..3).is_some_and(|drive| drive == b":\\")
+}
+
+/// Whether an unquoted value is a piece of a program: a call, a field, an index.
+fn is_code(value: &str) -> bool {
+    let end =
+        value.find(|character: char| !character.is_ascii_alphanumeric() && character != '_').unwrap_or(value.len());
+    let (name, rest) = value.split_at(end);
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    let next = rest.as_bytes().get(1).copied().unwrap_or_default();
+    is_name
+        && match rest.as_bytes().first() {
+            Some(b'(' | b'[') => true,
+            Some(b'.' | b':' | b'-') => next.is_ascii_alphabetic() || matches!(next, b':' | b'>' | b'_'),
+            _ => false,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_values_are_told_from_names() {
+        for (value, expected) in [
+            ("q7Xw2PzL9vKd4TnB", true),
+            ("3f9a1c7be2d045886a0f", true),
+            ("a-rather-long-name-of-a-cluster-1", false),
+            ("getUserAccessTokenFromStore2", false),
+            ("550e8400-e29b-41d4-a716-446655440000", false),
+            ("abcdefghijklmnopqrstuvwxyz012345", false),
+            ("0000000000000000000a", false),
+            ("1234567890123456", false),
+            ("your-key-goes-here-q7Xw2PzL9vKd4", false),
+            ("", false),
+        ] {
+            assert_eq!(is_random(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn passwords_are_told_from_code_and_words() {
+        for (value, is_quoted, expected) in [
+            ("hunter2", false, true),
+            ("Tr0ub4dor&3", true, true),
+            ("s3cret!", false, true),
+            ("string", false, false),
+            ("config.password2", false, false),
+            ("getPassword2()", false, false),
+            ("${DB_PASSWORD1}", true, false),
+            ("/run/secrets/db1", true, false),
+            ("password", true, false),
+            ("password1", true, false),
+            ("12345678", true, false),
+        ] {
+            assert_eq!(is_password(value, is_quoted), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Secrets that more is known of than how they begin.
+
+use std::ops::Range;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+
+use crate::forms::Alphabet;
+use crate::is_boundary;
+use crate::random::{is_password, is_placeholder, is_placeholder_password, is_random};
+
+/// Bytes that one secret of these forms is looked for in.
+const REACH_MAX: usize = 16 << 10;
+/// Bytes of a user's name and password in a URL.
+const USER_INFO_MAX: usize = 512;
+
+/// Where a secret is, and its kind.
+pub type Found = (Range<usize>, &'static str);
+
+/// The bytes from `at` on that are of the alphabet, within reach.
+fn run(bytes: &[u8], at: usize, alphabet: Alphabet) -> Range<usize> {
+    let rest = &bytes[at.min(bytes.len())..bytes.len().min(at + REACH_MAX)];
+    at..at + rest.iter().take_while(|byte| alphabet.has(**byte)).count()
+}
+
+/// The bytes up to `at` that are of the alphabet, at most so many.
+fn run_back(bytes: &[u8], at: usize, alphabet: Alphabet, max: usize) -> Range<usize> {
+    let before = &bytes[at.saturating_sub(max)..at];
+    at - before.iter().rev().take_while(|byte| alphabet.has(**byte)).count()..at
+}
+
+/// A private key in PEM, from its first line to its last: `hit` is `-----BEGIN `.
+pub fn private_key(text: &str, hit: Range<usize>) -> Option<Found> {
+    const FRAME: &str = "-----";
+    const BODY_MIN: usize = 40;
+    let rest = &text[hit.end..];
+    let label_end = rest[..rest.floor_char_boundary(64)].find(FRAME)?;
+    if !rest[..label_end].contains("PRIVATE KEY") {
+        return None;
+    }
+    let body_at = hit.end + label_end + FRAME.len();
+    let body = &text[body_at..];
+    let length = body.find(FRAME).unwrap_or(body.len());
+    let end = if body[length..].starts_with("-----END ") {
+        let last = &body[length + FRAME.len()..];
+        let closed = last[..last.floor_char_boundary(64)].find(FRAME);
+        body_at + length + closed.map_or(FRAME.len(), |closed| FRAME.len() + closed + FRAME.len())
+    } else {
+        // The end is cut off: as far as there are lines of base64.
+        let is_of_key = |line: &&str| {
+            let line = line.trim();
+            line.len() >= 16 && line.bytes().all(|byte| Alphabet::Base64.has(byte) || byte == b'\\')
+                || line.is_empty()
+                || line.starts_with("Proc-Type")
+                || line.starts_with("DEK-Info")
+        };
+        let lines = body[..length].split_inclusive('\n').enumerate();
+        let of_key = lines.take_while(|(number, line)| (*number == 0 && line.trim().is_empty()) || is_of_key(line));
+        body_at + of_key.map(|(_, line)| line.len()).sum::<usize>()
+    };
+    let characters = text[body_at..end].bytes().filter(u8::is_ascii_alphanumeric).take(BODY_MIN).count();
+    let is_shown = text[body_at..end].contains("...") || text[body_at..end].contains('\u{2026}');
+    let end = text[..end].trim_end().len();
+    (characters == BODY_MIN && !is_shown).then_some((hit.start..end, "private-key"))
+}
+
+/// A JSON web token: three parts, of which the first says the algorithm.
+pub fn json_web_token(text: &str, hit: Range<usize>) -> Option<Found> {
+    let bytes = text.as_bytes();
+    if !is_boundary(bytes, hit.start) {
+        return None;
+    }
+    let header = run(bytes, hit.start, Alphabet::Word);
+    let dot = |at: usize| (bytes.get(at) == Some(&b'.')).then_some(at + 1);
+    let claims = run(bytes, dot(header.end)?, Alphabet::Word);
+    let signature = run(bytes, dot(claims.end)?, Alphabet::Word);
+    let decoded = URL_SAFE_NO_PAD.decode(&bytes[header.clone()]).ok()?;
+    let decoded = String::from_utf8(decoded).ok()?;
+    let is_header = decoded.starts_with('{') && decoded.trim_end().ends_with('}') && decoded.contains("\"alg\"");
+    (is_header && claims.len() >= 8 && signature.len() >= 16).then_some((header.start..signature.end, "jwt"))
+}
+
+/// The password of a URL, as in `postgres://user:password@host/`: `hit` is `://`.
+pub fn url_password(text: &str, hit: Range<usize>) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let scheme = run_back(bytes, hit.start, Alphabet::Dotted, 32);
+    if !bytes[scheme].iter().any(u8::is_ascii_alphabetic) {
+        return None;
+    }
+    let rest = &bytes[hit.end..bytes.len().min(hit.end + USER_INFO_MAX)];
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'`<>\\|".contains(byte) || byte.is_ascii_control();
+    let authority = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
+    let at = authority.iter().rposition(|byte| *byte == b'@')?;
+    let colon = authority[..at].iter().position(|byte| *byte == b':')?;
+    let range = hit.end + colon + 1..hit.end + at;
+    let password = text.get(range.clone())?;
+    let is_host_known = at + 1 < authority.len();
+    (password.len() >= 3 && is_host_known && !is_placeholder_password(password) && !password.starts_with("[redacted"))
+        .then_some((range, "password"))
+}
+
+/// The password of `user:password` after a flag of curl.
+pub fn flag_password(text: &str, hit: Range<usize>) -> Option<Found> {
+    let rest = &text[hit.end..];
+    let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
+    let begin = text.len() - rest.len();
+    let window = &rest.as_bytes()[..rest.len().min(USER_INFO_MAX)];
+    let end = window.iter().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\''))?;
+    let colon = window[..end].iter().position(|byte| *byte == b':')?;
+    let range = begin + colon + 1..begin + end;
+    let password = text.get(range.clone())?;
+    (colon > 0 && is_password(password, false)).then_some((range, "password"))
+}
+
+/// The token of an `Authorization` header after `Bearer` or `Token`.
+pub fn bearer(text: &str, hit: Range<usize>) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let rest = &bytes[hit.end..bytes.len().min(hit.end + REACH_MAX)];
+    let length = rest.iter().take_while(|byte| Alphabet::Base64.has(**byte) || matches!(byte, b'.' | b'~')).count();
+    // A token may have dots, but does not end with one.
+    let length = rest[..length].iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1);
+    let range = hit.end..hit.end + length;
+    let token = text.get(range.clone())?;
+    is_random(token).then_some((range, "bearer-token"))
+}
+
+/// The credentials of an `Authorization` header after `Basic`: base64 of a user's name and password.
+pub fn basic(text: &str, hit: Range<usize>) -> Option<Found> {
+    let range = run(text.as_bytes(), hit.end, Alphabet::Base64);
+    let decoded = STANDARD.decode(&text.as_bytes()[range.clone()]).ok()?;
+    let decoded = String::from_utf8(decoded).ok()?;
+    let (user, password) = decoded.split_once(':')?;
+    let is_text = !decoded.chars().any(char::is_control) && decoded.len() >= 6;
+    (is_text && user.len() + password.len() >= 6 && !is_placeholder_password(password))
+        .then_some((range, "basic-credentials"))
+}
+
+/// A token of a Telegram bot: `hit` is the `:AA` in its middle.
+pub fn telegram(text: &str, hit: Range<usize>) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let before = &bytes[hit.start.saturating_sub(12)..hit.start];
+    let digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let tail = run(bytes, hit.end, Alphabet::Word);
+    let is_found = (8..=10).contains(&digits) && tail.len() == 33 && !is_placeholder(&text[tail.clone()]);
+    is_found.then_some((hit.start - digits..tail.end, "telegram-bot-token"))
+}
+
+/// A key of Mailchimp: `hit` is the `-us` before the number of its data centre.
+pub fn mailchimp(text: &str, hit: Range<usize>) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let key = run_back(bytes, hit.start, Alphabet::Hex, 33);
+    let tail = run(bytes, hit.end, Alphabet::Alphanumeric);
+    let is_number = (1..=2).contains(&tail.len()) && bytes[tail.clone()].iter().all(u8::is_ascii_digit);
+    (key.len() == 32 && is_number).then_some((key.start..tail.end, "mailchimp-key"))
+}
+
+/// A licence key of New Relic: `hit` is the `NRAL` at its end.
+pub fn new_relic(text: &str, hit: Range<usize>) -> Option<Found> {
+    let key = run_back(text.as_bytes(), hit.start, Alphabet::Hex, 37);
+    (key.len() == 36).then_some((key.start..hit.end, "new-relic-key"))
+}
+
+/// A token of Terraform Cloud: `hit` is the `.atlasv1.` in its middle.
+pub fn terraform(text: &str, hit: Range<usize>) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let (begin, tail) = (run_back(bytes, hit.start, Alphabet::Alphanumeric, 15), run(bytes, hit.end, Alphabet::Word));
+    (begin.len() == 14 && tail.len() >= 40).then_some((begin.start..tail.end, "terraform-token"))
+}
+
+/// A secret of an application of Azure: `hit` is the `Q~` after its first four characters.
+pub fn azure_secret(text: &str, hit: Range<usize>) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let is_of = |byte: &u8| Alphabet::Dotted.has(*byte) || *byte == b'~';
+    let start = hit.start.checked_sub(4)?;
+    let tail = bytes[hit.end..].iter().take(64).take_while(|byte| is_of(byte)).count();
+    let is_found = bytes[start..hit.start].iter().all(is_of)
+        && bytes[hit.start - 1].is_ascii_digit()
+        && (start == 0 || !is_of(&bytes[start - 1]))
+        && (31..=36).contains(&tail);
+    is_found.then_some((start..hit.end + tail, "azure-client-secret"))
+}
+
+/// The signature of a URL to storage of Azure: `hit` is `sig=`.
+pub fn azure_signature(text: &str, hit: Range<usize>) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let before = bytes.get(hit.start.checked_sub(1)?)?;
+    let rest = &bytes[hit.end..bytes.len().min(hit.end + 128)];
+    let length = rest.iter().take_while(|byte| Alphabet::Base64.has(**byte) || **byte == b'%').count();
+    let found = text.get(hit.end..hit.end + length)?;
+    (matches!(before, b'?' | b'&' | b';')
+        && length >= 43
+        && (found.ends_with("%3D") || found.ends_with("%3d") || found.ends_with('=')))
+    .then_some((hit.end..hit.end + length, "azure-signature"))
+}
+
+/// The secret part of the URL of a webhook: `hit` is what stands before it.
+pub fn webhook(text: &str, hit: Range<usize>, kind: &'static str) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let rest = &bytes[hit.end..bytes.len().min(hit.end + 256)];
+    let length = rest.iter().take_while(|byte| Alphabet::Word.has(**byte) || **byte == b'/').count();
+    let last = rest[..length].iter().rposition(|byte| *byte == b'/')?;
+    let secret = text.get(hit.end + last + 1..hit.end + length)?;
+    (secret.len() >= 20 && !is_placeholder(secret)).then_some((hit.end..hit.end + length, kind))
+}
+
+/// A token of a Discord bot: three parts, of which the first is a number in base64. `hit` is how it begins.
+pub fn discord(text: &str, hit: Range<usize>) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let limit = bytes.len().min(hit.start + 100);
+    let part = |at: usize| {
+        let rest = bytes.get(at..limit).unwrap_or_default();
+        at..at + rest.iter().take_while(|byte| Alphabet::Word.has(**byte)).count()
+    };
+    let first = part(hit.start);
+    if !(22..=30).contains(&first.len()) || bytes.get(first.end) != Some(&b'.') {
+        return None;
+    }
+    let second = part(first.end + 1);
+    if second.len() != 6 || bytes.get(second.end) != Some(&b'.') {
+        return None;
+    }
+    let third = part(second.end + 1);
+    (27..=40).contains(&third.len()).then_some((first.start..third.end, "discord-token"))
+}
