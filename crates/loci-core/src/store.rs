@@ -314,6 +314,13 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>>;
 
+    /// The values that an attribute has in the memories that pass the filter, in their order, each with the number of
+    /// memories that have it.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>>;
+
     /// The ids and revisions of the memories that pass the filter, last updated first, ties by id, at most
     /// `limit`.
     ///

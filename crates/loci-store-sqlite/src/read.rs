@@ -1,6 +1,6 @@
 //! Reads that need no index: by id, by filter, counts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::{
     CensusRow, EnrichmentStatus, FilingOrder, Filter, Memory, MemoryId, ModelId, OwnerFilter, Page, Place, Space, Tier,
@@ -9,7 +9,7 @@ use loci_core::{
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use crate::codec::decode_vector;
+use crate::codec::{decode_attributes, decode_vector};
 use crate::failure::{Result, damaged};
 use crate::filter_sql::Conditions;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_id, read_space, read_whole};
@@ -46,6 +46,22 @@ pub(crate) fn ids_with(connection: &Connection, filter: &Filter, part: &str, lim
     let mut statement = connection.prepare_cached(&sql)?;
     let rows = statement.query_and_then(&*parameters(&values), |row| Ok(MemoryId::new(row.get::<_, String>(0)?)))?;
     rows.collect()
+}
+
+pub(crate) fn attribute_values(connection: &Connection, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>> {
+    let Conditions { sql, mut values, .. } = Conditions::of(filter);
+    // Few memories have the attribute, and only those are decoded.
+    let sql = format!("SELECT m.attributes FROM memory AS m WHERE instr(m.attributes, :name) > 0 AND {sql}");
+    values.push((":name", Value::from(serde_json::Value::from(name).to_string())));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(&*parameters(&values))?;
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        if let Some(value) = decode_attributes(&row.get::<_, String>(0)?)?.remove(name) {
+            *counts.entry(value).or_default() += 1;
+        }
+    }
+    Ok(counts.into_iter().collect())
 }
 
 /// What is selected of each of the memories with these ids that meets the conditions.

@@ -240,6 +240,10 @@ impl Store for SqliteStore {
         self.opened()?.readers.read(|connection| read::ids_with(connection, filter, part, limit))
     }
 
+    fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>> {
+        self.readers.read(|connection| read::attribute_values(connection, filter, name))
+    }
+
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
         self.opened()?.readers.read(|connection| read::revisions(connection, filter, limit))
     }

@@ -388,6 +388,16 @@ impl Store for NaiveStore {
         Ok(ids)
     }
 
+    fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>> {
+        let mut values: BTreeMap<String, u64> = BTreeMap::new();
+        for record in self.state().admitted(filter) {
+            if let Some(value) = record.memory.attributes.get(name) {
+                *values.entry(value.clone()).or_default() += 1;
+            }
+        }
+        Ok(values.into_iter().collect())
+    }
+
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
         let listed = self.list(filter, Page { offset: 0, limit })?;
         Ok(listed.into_iter().map(|memory| (memory.id, memory.revision)).collect())

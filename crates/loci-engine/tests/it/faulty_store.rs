@@ -50,6 +50,7 @@ impl Store for FaultyStore {
         get_all(filter: &Filter, ids: &[MemoryId]) -> Vec<Memory>;
         places_of(filter: &Filter, ids: &[MemoryId]) -> Vec<(MemoryId, Place)>;
         ids_with(filter: &Filter, part: &str, limit: usize) -> Vec<MemoryId>;
+        attribute_values(filter: &Filter, name: &str) -> Vec<(String, u64)>;
         list(filter: &Filter, page: Page) -> Vec<Memory>;
         revisions(filter: &Filter, limit: usize) -> Vec<(MemoryId, u64)>;
         filed(filter: &Filter, order: FilingOrder, page: Page) -> Vec<Memory>;

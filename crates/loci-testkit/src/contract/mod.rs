@@ -121,6 +121,7 @@ promises! {
         a_reload_changes_no_answer;
     provenance:
         origin_actor_citations_and_attributes_come_back,
+        values_of_an_attribute_are_counted_under_the_filter,
         a_title_comes_back_as_it_was_written;
     ownership:
         a_filter_knows_owners_origins_and_tiers,

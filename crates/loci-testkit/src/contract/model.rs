@@ -12,7 +12,7 @@ use loci_core::{
 
 use super::agreement::check_candidates;
 use super::archives::archive;
-use super::examples::{audit_entry, not_wiped};
+use super::examples::{ODD_TEXTS, audit_entry, not_wiped};
 use super::generator::{Generator, MARKS, MODELS, ORIGINS, OWNER_NAMES, THREADS, WORDS};
 use super::sweeping::sweep_through;
 use super::{MakeStore, StoreAndTokens};
@@ -160,6 +160,9 @@ impl Comparison<'_> {
         for part in [part.as_str(), ids[0].as_str(), "%", "_"] {
             let found = self.model.ids_with(&filter, part, page.limit);
             assert_eq!(self.store.ids_with(&filter, part, page.limit), found, "{part:?} {filter:?}");
+        }
+        for name in ODD_TEXTS {
+            self.same(|store| store.attribute_values(&filter, name));
         }
         self.same(|store| store.get(&filter.space, &ids[0]));
         self.same(|store| store.accesses(&filter.space, &ids));

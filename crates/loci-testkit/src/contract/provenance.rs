@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::slice;
 
 use loci_core::limits::{CITATIONS_MAX, EXCERPT_BYTES_MAX};
-use loci_core::{Citation, CitationKind, Memory, Tier};
+use loci_core::{Citation, CitationKind, Filter, Memory, Tier};
 
-use super::examples::{NOW, ODD_TEXTS, citation, embed, filter, memory, private, put, replace, vector};
+use super::examples::{NOW, ODD_TEXTS, citation, embed, filter, memory, private, put, reader, replace, vector};
 use super::reading::{ALL, findable};
 use super::searching::search;
 use super::writing::{commit, found};
@@ -19,6 +19,25 @@ fn check_reads(store: &dyn StoreAndTokens, expected: &Memory) {
     assert_eq!(by_id.as_deref(), Ok(slice::from_ref(expected)));
     let listed = store.list(&filter(), ALL).expect("the store can be read");
     assert_eq!(listed.iter().find(|memory| memory.id == expected.id), Some(expected));
+}
+
+pub(super) fn values_of_an_attribute_are_counted_under_the_filter(make: MakeStore<'_>) {
+    let store = make();
+    for (id, name, value) in [
+        ("1", "redacted", "jwt 1"),
+        ("2", "redacted", "jwt 1"),
+        ("3", "redacted", "\"a\": 1"),
+        ("4", "said", "\"redacted\": 1"),
+    ] {
+        let attributes = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        commit(&*store, put(&Memory { attributes, ..memory(id) }, Vec::new()));
+    }
+    let attributes = BTreeMap::from([("redacted".to_owned(), "jwt 1".to_owned())]);
+    commit(&*store, put(&private("ann", Memory { attributes, ..memory("hidden") }), Vec::new()));
+    let expected = Ok(vec![("\"a\": 1".to_owned(), 1), ("jwt 1".to_owned(), 2)]);
+    let seen = Filter { reader: reader(Some("bob")), ..filter() };
+    assert_eq!(store.attribute_values(&seen, "redacted"), expected);
+    assert_eq!(store.attribute_values(&seen, "nothing"), Ok(Vec::new()));
 }
 
 /// A citation of each kind with each choice of absent parts, and of each odd text in all its parts.
