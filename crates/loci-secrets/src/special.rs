@@ -23,10 +23,17 @@ fn run(bytes: &[u8], at: usize, alphabet: Alphabet) -> Range<usize> {
     at..at + rest.iter().take_while(|byte| alphabet.has(**byte)).count()
 }
 
-/// The bytes up to `at` that are of the alphabet, at most so many.
+/// The bytes up to `at` that are of the alphabet, about as many as `max`; not those of an escape such as `%20`.
 fn run_back(bytes: &[u8], at: usize, alphabet: Alphabet, max: usize) -> Range<usize> {
-    let before = &bytes[at.saturating_sub(max)..at];
-    at - before.iter().rev().take_while(|byte| alphabet.has(**byte)).count()..at
+    let before = &bytes[at.saturating_sub(max + 2)..at];
+    after_escape(bytes, at - before.iter().rev().take_while(|byte| alphabet.has(**byte)).count())..at
+}
+
+/// Where the word begins whose first byte is there, if that is within an escape such as `%20`.
+fn after_escape(bytes: &[u8], start: usize) -> usize {
+    let is_escape = start > 0 && bytes[start - 1] == b'%';
+    let digits = bytes.get(start..start + 2).unwrap_or_default();
+    if is_escape && digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit) { start + 2 } else { start }
 }
 
 /// A private key in PEM, from its first line to its last: `hit` is `-----BEGIN `.
@@ -139,7 +146,8 @@ pub fn basic(text: &str, hit: Range<usize>) -> Option<Found> {
 pub fn telegram(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let before = &bytes[hit.start.saturating_sub(12)..hit.start];
-    let digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let start = hit.start - before.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = hit.start - after_escape(bytes, start).min(hit.start);
     let tail = run(bytes, hit.end, Alphabet::Word);
     let is_found = (8..=10).contains(&digits) && tail.len() == 33 && !is_placeholder(&text[tail.clone()]);
     is_found.then_some((hit.start - digits..tail.end, "telegram-bot-token"))
@@ -175,7 +183,7 @@ pub fn azure_secret(text: &str, hit: Range<usize>) -> Option<Found> {
     let tail = bytes[hit.end..].iter().take(64).take_while(|byte| is_of(byte)).count();
     let is_found = bytes[start..hit.start].iter().all(is_of)
         && bytes[hit.start - 1].is_ascii_digit()
-        && (start == 0 || !is_of(&bytes[start - 1]))
+        && is_boundary(bytes, start)
         && (31..=36).contains(&tail);
     is_found.then_some((start..hit.end + tail, "azure-client-secret"))
 }
