@@ -34,7 +34,11 @@ impl<'a> BegunCall<'a> {
             tool: tool.name.to_owned(),
             operation: tool.operation.to_owned(),
             duration_microseconds: 0,
-            query: query.map(|query| query.chars().take(limits::AUDIT_QUERY_CHARACTERS_MAX).collect()),
+            query: query.map(|query| {
+                // Before it is cut, so that no part of a secret stays.
+                let query = context.engine.redact_written(query);
+                query.text.chars().take(limits::AUDIT_QUERY_CHARACTERS_MAX).collect()
+            }),
             results: None,
             failure: None,
         };

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use loci_core::{Caller, Error, ErrorCode, Ownership, Result, Scope, Scopes};
+use loci_core::{Caller, Error, ErrorCode, Ownership, Redactions, Result, Scope, Scopes};
 use loci_engine::{Engine, check};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -64,6 +64,26 @@ impl Reply {
         }
         self.notice = notice;
         self
+    }
+
+    /// The reply with another notice beside the one that it has. A text that is the status and nothing else stays, since
+    /// clients match on it.
+    #[must_use]
+    fn with_further_notice(mut self, notice: Option<String>) -> Self {
+        let Some(further) = notice else { return self };
+        let is_status = self.structured.get("status").is_some_and(|status| *status == self.text);
+        let is_json = self.text == self.structured.to_string();
+        let notice = self.notice.take().map_or_else(|| further.clone(), |first| format!("{first}; {further}"));
+        match self.structured.as_object_mut().filter(|_| is_json || is_status) {
+            Some(object) => {
+                object.insert("notice".to_owned(), json!(notice));
+                if is_json {
+                    self.text = self.structured.to_string();
+                }
+            }
+            None => self.text = format!("Note: {further}.\n{}", self.text),
+        }
+        Reply { notice: Some(notice), ..self }
     }
 
     /// The reply with the reason of each result, for programs: the text says nothing of it.
@@ -338,8 +358,10 @@ impl Dialect {
         };
         let acting = Context { caller: &caller, ..context };
         let begun = BegunCall::of(self, tool, context.caller, acting, &arguments);
+        let redacted = if tool.hints.read_only { None } else { redacted(context.engine, &arguments) };
         let outcome = tool.prepare(&caller, arguments);
         let outcome = outcome.and_then(|arguments| may_act.and_then(|()| (tool.run)(acting, arguments)));
+        let outcome = outcome.map(|reply| reply.with_further_notice(redacted));
         begun.end(&outcome);
         outcome
     }
@@ -369,6 +391,21 @@ impl Dialect {
     pub fn caller(&self, caller: &Caller) -> Caller {
         Caller { origin: self.name, ownership: self.ownership, ..caller.clone() }
     }
+}
+
+/// Says which secrets the engine takes out of the arguments of a call that writes, if it takes any.
+fn redacted(engine: &Engine, arguments: &Value) -> Option<String> {
+    fn add_texts(engine: &Engine, value: &Value, found: &mut Redactions) {
+        match value {
+            Value::String(text) => found.add_all(&engine.redact_written(text).found()),
+            Value::Array(items) => items.iter().for_each(|item| add_texts(engine, item, found)),
+            Value::Object(fields) => fields.values().for_each(|field| add_texts(engine, field, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    let mut found = Redactions::default();
+    add_texts(engine, arguments, &mut found);
+    (!found.is_empty()).then(|| format!("secrets were taken out before anything was stored: {found}"))
 }
 
 /// A resource or a template of a dialect.
@@ -477,6 +514,19 @@ mod tests {
             let is_unknown = |fault: &Error| fault.message.starts_with("`colour` is not an argument");
             assert!(faults.iter().any(is_unknown), "{}: {faults:?}", tool.name);
         }
+    }
+
+    #[test]
+    fn a_further_notice_joins_the_first() {
+        let further = || Some("b".to_owned());
+        let status = Reply::new("updated".to_owned(), json!({"status": "updated"})).with_further_notice(further());
+        assert_eq!((status.text.as_str(), &status.structured["notice"]), ("updated", &json!("b")));
+        let value = Reply::json(json!({"id": 1})).with_notice(Some("a".to_owned())).with_further_notice(further());
+        assert_eq!((value.text.as_str(), value.notice.as_deref()), (r#"{"id":1,"notice":"a; b"}"#, Some("a; b")));
+        let words = Reply::new("Done.".to_owned(), json!({})).with_notice(Some("a".to_owned()));
+        let words = words.with_further_notice(further());
+        assert_eq!((words.text.as_str(), words.notice.as_deref()), ("Note: b.\nNote: a.\nDone.", Some("a; b")));
+        assert_eq!(Reply::json(json!({})).with_further_notice(None), Reply::json(json!({})));
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::background::{Bell, Rounds};
 use crate::models::Standing;
 use crate::notes::Notes;
 use crate::phases::Phases;
+use crate::redaction::Redaction;
 use crate::tokens::EstimatedTokens;
 
 /// How searches find candidates.
@@ -55,6 +56,7 @@ pub struct Engine {
     pub(crate) phases: Phases,
     /// How long a search for a caller waits until the store is ready to search; without it, until it is.
     pub(crate) search_wait: Option<Duration>,
+    pub(crate) redaction: Redaction,
     pub(crate) locks: Locks,
     /// Of calls under one key. They are apart, since the work under a key may take one of `locks`.
     pub(crate) key_locks: Locks,
@@ -89,6 +91,7 @@ impl Engine {
             token_counter: Arc::new(EstimatedTokens),
             phases: Phases::default(),
             search_wait: None,
+            redaction: Redaction::default(),
             locks: Locks::default(),
             key_locks: Locks::default(),
             to_write: Arc::default(),

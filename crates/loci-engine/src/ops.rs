@@ -29,6 +29,7 @@ pub mod remember;
 pub mod remember_as;
 pub mod resemble;
 pub mod search_web;
+pub mod secrets;
 pub mod settings;
 pub mod show;
 pub mod sync;

@@ -241,7 +241,7 @@ impl Store for SqliteStore {
     }
 
     fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>> {
-        self.readers.read(|connection| read::attribute_values(connection, filter, name))
+        self.opened()?.readers.read(|connection| read::attribute_values(connection, filter, name))
     }
 
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {

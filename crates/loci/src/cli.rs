@@ -241,6 +241,7 @@ pub struct Restore {
 }
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Doctor {
     /// Repair what can be made again from what is whole: indexes, counts, permissions, leftovers of crashes
     #[arg(long, conflicts_with = "salvage")]
@@ -251,6 +252,16 @@ pub struct Doctor {
     /// Write what still reads of a damaged database into this file, for `loci import`; changes nothing
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub salvage: Option<PathBuf>,
+    /// Look for keys, tokens and passwords in what is stored, instead of everything else; prints where they are, never
+    /// what they are
+    #[arg(long, conflicts_with_all = ["fix", "salvage"])]
+    pub secrets: bool,
+    /// Take out what was found, for good: memories and decisions are rewritten, cached answers are removed
+    #[arg(long, requires = "secrets")]
+    pub redact: bool,
+    /// Take it out without asking
+    #[arg(long, requires = "redact")]
+    pub yes: bool,
 }
 
 /// Filters that searches and lists share.
@@ -411,6 +422,9 @@ pub struct Mine {
     /// Leave the embedding to the process that serves next
     #[arg(long)]
     pub no_wait: bool,
+    /// Keep keys, tokens, passwords and what is marked as private, instead of taking them out
+    #[arg(long)]
+    pub verbatim: bool,
 }
 
 #[derive(Subcommand)]
@@ -431,6 +445,9 @@ pub enum Hook {
         /// The event
         #[arg(long, value_name = "EVENT", value_parser = ["session-start", "stop", "pre-compact", "session-end"])]
         event: String,
+        /// Keep keys, tokens, passwords and what is marked as private, instead of taking them out
+        #[arg(long)]
+        verbatim: bool,
     },
     /// Add loci's hooks to the settings of a host, after a backup; twice is once
     Install(HookInstall),
@@ -452,6 +469,9 @@ pub struct HookInstall {
     /// Let the other callers in the space read what is saved; without it, only you do
     #[arg(long)]
     pub shared: bool,
+    /// Have the hooks keep keys, tokens, passwords and what is marked as private, instead of taking them out
+    #[arg(long)]
+    pub verbatim: bool,
 }
 
 #[derive(Args)]

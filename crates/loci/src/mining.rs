@@ -1,8 +1,8 @@
 //! Filing files: what `loci-mine` reads becomes what the engine keeps.
 
 pub mod conversation;
+mod left_unread;
 pub mod project;
-mod sharing;
 pub mod trust;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,9 +10,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Caller, FileStamp, MemoryId, SourceFile, Timestamp};
+use loci_core::{Caller, FileStamp, MemoryId, Redacted, Redactions, SourceFile, Timestamp};
 use loci_dialects::mempalace;
-use loci_engine::{SourceFiled, SourcePart};
+use loci_engine::{Engine, SourceFiled, SourcePart};
 use loci_mine::plain_file::Refusal;
 use loci_mine::project::{Plan, Unread};
 use serde_json::{Value, json};
@@ -53,6 +53,8 @@ pub struct Report {
     pub drawers: SourceFiled,
     /// Lines or messages of transcripts that are none, and were left out.
     pub broken: u64,
+    /// The secrets that were taken out of what was read.
+    pub redacted: Redactions,
     /// Files that could not be filed.
     pub failures: u64,
     /// The first of them, each with the reason.
@@ -75,6 +77,7 @@ impl Report {
             "gone": gone,
             "ignored": ignored,
             "broken": self.broken,
+            "redacted": self.redacted.iter().collect::<BTreeMap<_, _>>(),
             "drawers": {"added": drawers.added, "kept": drawers.kept, "removed": drawers.removed},
             "failures": self.failures,
             "failed": self.failed.iter().map(|(path, why)| json!({"path": path, "reason": why})).collect::<Value>(),
@@ -166,6 +169,20 @@ pub fn named(path: &Path) -> Result<String, Failure> {
 /// `invalid_argument` if it is no plan.
 pub fn parse_plan(text: &str) -> loci_core::Result<Plan> {
     Plan::parse(text, &|name| mempalace::place_name("name", name))
+}
+
+/// A text without its secrets, as the settings say; as it is, if it is to stay so.
+fn redacted<'a>(engine: &Engine, text: &'a str, is_verbatim: bool) -> Redacted<'a> {
+    if is_verbatim { Redacted::unchanged(text) } else { engine.redact_mined(text) }
+}
+
+/// The secrets that were taken out of these parts, as their attributes say.
+fn redactions_of(parts: &[SourcePart]) -> Redactions {
+    let mut all = Redactions::default();
+    for text in parts.iter().filter_map(|part| part.attributes.get(Redactions::ATTRIBUTE)) {
+        all.add_all(&Redactions::from_text(text));
+    }
+    all
 }
 
 /// Whether a file or folder is certainly not there: not if that cannot be found out.

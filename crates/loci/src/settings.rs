@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use directories::ProjectDirs;
-use loci_engine::{FusionWeights, Phase, Phases, Policy, RankingWeights, SearchMode, check};
+use loci_engine::{FusionWeights, Phase, Phases, Policy, RankingWeights, RedactionScope, SearchMode, check};
 use tracing::level_filters::LevelFilter;
 
 use crate::exit::{Exit, Failure};
@@ -241,6 +241,8 @@ pub struct Settings {
     pub policy: Policy,
     /// [`PHASES_QUERIES`] and [`PHASES_TAGS`], and what is built in.
     pub phases: Phases,
+    /// [`REDACT_SECRETS`].
+    pub redaction: RedactionScope,
     /// [`AUDIT_FLUSH_SECONDS`].
     pub flush: Duration,
     /// [`MAINTENANCE_SECONDS`].
@@ -370,6 +372,11 @@ impl Values {
             web_search_key: self.text(&WEB_SEARCH_API_KEY).map(str::to_owned),
             policy: self.policy(),
             phases: self.phases()?,
+            redaction: match self.text(&REDACT_SECRETS) {
+                Some("none") => RedactionScope::Nothing,
+                Some("all") => RedactionScope::Everything,
+                _ => RedactionScope::Mined,
+            },
             flush: self.seconds(&AUDIT_FLUSH_SECONDS),
             maintenance: self.seconds(&MAINTENANCE_SECONDS),
             busy_timeout: self.seconds(&BUSY_TIMEOUT_SECONDS),
@@ -590,7 +597,7 @@ mod tests {
 
     #[test]
     fn the_file_sets_everything() {
-        let file = "data = \"d\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
+        let file = "data = \"d\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nbusy_timeout_seconds = 6\n\
@@ -626,6 +633,7 @@ mod tests {
         });
         assert_eq!(settings.log, Some(LevelFilter::DEBUG));
         assert_eq!(settings.search, SearchMode::Words);
+        assert_eq!(settings.redaction, RedactionScope::Everything);
         assert_eq!(settings.allowed_origins, ["https://a:1", "https://b:*"]);
         assert_eq!(settings.maintenance, Duration::from_secs(5));
         assert_eq!(settings.busy_timeout, Duration::from_secs(6));

@@ -10,6 +10,7 @@ use loci_embed::{CachedEmbedder, LocalModel, NoModel};
 use loci_engine::{Engine, Policy, Reconciled, Weights};
 use loci_http::{ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions};
 use loci_mine::GitTree;
+use loci_secrets::SecretRedactor;
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use loci_tokens::BpeTokens;
 use loci_vault::{VaultFolder, is_watched};
@@ -211,7 +212,8 @@ impl Parts {
             .with_source_tree(Arc::new(GitTree))
             .with_former_models(Arc::new(KnownModels::of(settings)))
             .with_token_counter(Arc::new(BpeTokens))
-            .with_phases(settings.phases.clone());
+            .with_phases(settings.phases.clone())
+            .with_redactor(Arc::new(SecretRedactor), settings.redaction);
         if let Some(wait) = search_wait {
             engine = engine.with_search_wait(wait);
         }

@@ -26,6 +26,9 @@ pub struct Output {
     by_project: BTreeMap<String, u64>,
     /// Memories of each type.
     by_type: BTreeMap<String, u64>,
+    /// Keys, tokens and passwords that were taken out of memories before these were stored, by kind, if any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    redacted: BTreeMap<String, u64>,
 }
 
 #[derive(Default, Serialize, JsonSchema)]
@@ -58,6 +61,8 @@ impl TypedTool for Stats {
                 None => output.by_scope.global += tally.memories,
             }
         }
+        let (_, redactions) = context.engine.redactions(context.caller)?;
+        output.redacted = redactions.iter().map(|(kind, count)| (kind.to_owned(), count)).collect();
         Ok(Reply::json(crate::tool::to_value(&output)?))
     }
 }

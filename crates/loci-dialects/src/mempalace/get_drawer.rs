@@ -1,6 +1,6 @@
 //! `mempalace_get_drawer`: one drawer, whole.
 
-use loci_core::{Error, Memory, Result, Scope};
+use loci_core::{Error, Memory, Redactions, Result, Scope};
 use loci_engine::passage_count;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,9 @@ struct Metadata {
     /// Of an entry of a diary, what it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<String>,
+    /// Which keys, tokens and passwords were taken out of its text before it was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redacted: Option<String>,
     /// Its labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
@@ -79,6 +82,7 @@ impl From<Memory> for Output {
                 lines: attribute(LINES),
                 added_by: attribute(ADDED_BY),
                 topic: attribute(TOPIC),
+                redacted: attribute(Redactions::ATTRIBUTE),
                 created_at: offset8601(memory.created_at),
                 filed_at: offset8601(memory.created_at),
                 updated_at: offset8601(memory.updated_at),

@@ -31,6 +31,7 @@ impl Engine {
     /// cannot be written.
     pub fn cache_answer(&self, caller: &Caller, id: MemoryId, query: &str, response: &str) -> Result<()> {
         let since = self.store.version()?;
+        let (query, response) = (&*self.redact_written(query).text, &*self.redact_written(response).text);
         check::query("query", query)?;
         check::content("response", response)?;
         let owner = check::subject(caller)?.to_owned();
@@ -61,6 +62,7 @@ impl Engine {
         query: &str,
         cosine_min: Option<f32>,
     ) -> Result<(Option<CachedAnswer>, Option<String>)> {
+        let query = &*self.redact_written(query).text;
         check::query("query", query)?;
         let Some(owner) = &caller.principal.subject else { return Ok((None, None)) };
         let (vector, degraded) = self.question_vector(query);

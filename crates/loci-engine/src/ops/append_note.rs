@@ -61,6 +61,8 @@ impl Engine {
             return Err(Error::new(ErrorCode::Forbidden, message));
         }
         let AppendNote { title, body, tags, keyed } = request;
+        let (title, body) = (self.redacted_text(title), self.redacted_text(body));
+        let tags: Vec<String> = tags.into_iter().map(|tag| self.redacted_text(tag)).collect();
         check::name("title", &title)?;
         check::content("body", &body)?;
         check::tags("tags", &tags)?;

@@ -1,8 +1,8 @@
 //! Storing what was said in a conversation.
 
 use loci_core::{
-    Batch, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Place, Result,
-    Thread, Tier, Timestamp, limits,
+    Batch, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Place, Redactions,
+    Result, Thread, Tier, Timestamp, limits,
 };
 
 use crate::models::quantised;
@@ -93,12 +93,16 @@ impl Engine {
     /// wiped meanwhile; `unavailable` if the store cannot be written. Then nothing was stored.
     pub fn converse(&self, caller: &Caller, conversation: Conversation<'_>) -> Result<Conversed> {
         let since = self.store.version()?;
-        let Conversation { thread, messages, mint } = conversation;
+        let Conversation { thread, mut messages, mint } = conversation;
+        let found: Vec<Redactions> = messages.iter_mut().map(|message| self.redact_message(message)).collect();
         check_conversation(&thread, &messages)?;
         let owner = check::subject(caller)?;
         let now = self.now();
         let mut said: Vec<Said> =
             messages.into_iter().map(|message| self.said(caller, &thread, message, mint, now)).collect();
+        for (said, found) in said.iter_mut().zip(found) {
+            found.write_to(&mut said.memory.attributes);
+        }
         let pending = self.embed_said(&mut said);
         let unwiped = Change::NotWiped { owner: owner.to_owned(), origin: caller.origin.to_owned(), since };
 
@@ -126,6 +130,17 @@ impl Engine {
             self.to_embed.ring();
         }
         Ok(Conversed { ids: said.into_iter().map(|said| said.memory.id).collect(), pending })
+    }
+
+    /// Takes the secrets out of a message, if the scope has what callers write; returns which these were.
+    fn redact_message(&self, message: &mut Message) -> Redactions {
+        let mut found = Redactions::default();
+        for text in std::iter::once(&mut message.content).chain(&mut message.tags) {
+            let redacted = self.redact_written(text);
+            found.add_all(&redacted.found());
+            *text = redacted.text.into_owned();
+        }
+        found
     }
 
     fn said(

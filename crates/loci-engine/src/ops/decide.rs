@@ -16,6 +16,7 @@ impl Engine {
     /// wiped meanwhile; `unavailable` if the store cannot be written.
     pub fn decide(&self, caller: &Caller, key: &str, value: &str, ttl_days: Option<u64>) -> Result<bool> {
         let since = self.store.version()?;
+        let (key, value) = (&*self.redact_written(key).text, &*self.redact_written(value).text);
         check::name("key", key)?;
         check::content("value", value)?;
         if ttl_days.is_some_and(|days| !(1..=TTL_DAYS_MAX).contains(&days)) {
@@ -40,6 +41,7 @@ impl Engine {
     /// # Errors
     /// `invalid_argument`, naming `key`; `unavailable` if the store cannot be read.
     pub fn decided(&self, caller: &Caller, key: &str) -> Result<Option<Decision>> {
+        let key = &*self.redact_written(key).text;
         check::name("key", key)?;
         let Some(owner) = &caller.principal.subject else { return Ok(None) };
         self.store.decision(&caller.space, owner, key, self.now())

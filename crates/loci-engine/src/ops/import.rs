@@ -1,5 +1,6 @@
 //! Storing many memories at once.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::slice;
 
@@ -68,6 +69,7 @@ impl Engine {
             let message = format!("{} memories at once; at most {}", imports.len(), limits::IMPORT_MEMORIES_MAX);
             return Err(Error::new(ErrorCode::TooLarge, message));
         }
+        let imports = &*self.redacted_imports(imports);
         for (number, import) in (1..).zip(imports) {
             let named = |error: Error| Error { message: format!("memory {number}: {}", error.message), ..error };
             import.check(caller).map_err(named)?;
@@ -85,6 +87,16 @@ impl Engine {
             self.to_embed.ring();
         }
         outcome
+    }
+
+    /// The imports without secrets, if the scope has what callers write.
+    fn redacted_imports<'a>(&self, imports: &'a [Import]) -> Cow<'a, [Import]> {
+        if !self.redacts_everything() {
+            return Cow::Borrowed(imports);
+        }
+        let redacted =
+            |import: &Import| Import { memory: self.redacted_request(import.memory.clone()), ..import.clone() };
+        imports.iter().map(redacted).collect()
     }
 
     /// The memory that an import makes.

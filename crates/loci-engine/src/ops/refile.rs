@@ -1,6 +1,6 @@
 //! Changing a text and where it is filed.
 
-use loci_core::{Caller, Error, Memory, MemoryId, Place, Result, Tier};
+use loci_core::{Caller, Error, Memory, MemoryId, Place, Redactions, Result, Tier};
 
 use crate::notes::note_body;
 use crate::{Embedding, Engine, check};
@@ -48,7 +48,13 @@ impl Engine {
     /// another one of a memory that is kept apart.
     pub fn refile(&self, caller: &Caller, id: &MemoryId, mut change: Refile) -> Result<Refiled> {
         let Refile { content, collection, section } = &mut change;
-        content.as_deref().map_or(Ok(()), |content| check::content("content", content))?;
+        let mut found = Redactions::default();
+        if let Some(content) = content {
+            let redacted = self.redact_written(content);
+            found = redacted.found();
+            *content = redacted.text.into_owned();
+            check::content("content", content)?;
+        }
         collection.iter().flatten().try_for_each(|collection| check::name("collection", collection))?;
         section.as_deref().map_or(Ok(()), |section| check::name("section", section))?;
         let before = self.writable(caller, id)?;
@@ -71,7 +77,7 @@ impl Engine {
         let (memory, embedding) = if change == Refile::default() {
             (before, Embedding::Done)
         } else {
-            self.revise(caller, &before, &change, None)?
+            self.revise(caller, &before, &change, None, &found)?
         };
         Ok(Refiled { memory, changed: change, embedding })
     }

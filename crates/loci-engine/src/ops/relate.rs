@@ -70,6 +70,8 @@ impl Engine {
     /// written.
     pub fn relate(&self, caller: &Caller, request: Relate) -> Result<Related> {
         let Relate { subject, predicate, object, valid_from, valid_to, source } = request;
+        let [subject, predicate, object] = [subject, predicate, object].map(|name| self.redacted_text(name));
+        let source = source.map(|source| self.redacted_text(source));
         let [subject, predicate, object] = names([&subject, &predicate, &object])?;
         if valid_from.zip(valid_to).is_some_and(|(from, to)| to.last < from.first) {
             return Err(Error::invalid("valid_to", "must not lie before `valid_from`; a fact ends after it begins"));
@@ -107,7 +109,8 @@ impl Engine {
     /// are begin after it only, and for an impossible name as for [`relate`](Engine::relate); `unavailable` if the
     /// store cannot be written.
     pub fn end_facts(&self, caller: &Caller, triple: [&str; 3], ended: Option<Period>) -> Result<(Vec<Fact>, Period)> {
-        let triple = names(triple)?.map(|name| name.key);
+        let triple = triple.map(|name| self.redact_written(name).text.into_owned());
+        let triple = names(triple.each_ref().map(String::as_str))?.map(|name| name.key);
         let now = self.now();
         let ended = ended.unwrap_or_else(|| today(now));
         let after = Timestamp::from_microseconds(ended.last.max(now).microseconds().saturating_add(1));

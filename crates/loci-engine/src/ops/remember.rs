@@ -135,7 +135,8 @@ impl Engine {
     }
 
     /// The memory that a request makes, with what it is to be compared with.
-    pub(crate) fn requested(&self, caller: &Caller, mut request: Remember) -> Result<(Memory, Option<SimilarQuery>)> {
+    pub(crate) fn requested(&self, caller: &Caller, request: Remember) -> Result<(Memory, Option<SimilarQuery>)> {
+        let mut request = self.redacted_request(request);
         check_request(&request)?;
         if let Some(old) = &request.supersedes
             && self.writable(caller, old)?.tier != request.tier

@@ -18,6 +18,7 @@ impl Engine {
     /// the store cannot be written. Then nothing was stored.
     pub fn remember_as(&self, caller: &Caller, id: &MemoryId, request: Remember) -> Result<Remembered> {
         let since = self.store.version()?;
+        let request = self.redacted_request(request);
         check_request(&request)?;
         let new = Memory { id: id.clone(), ..new_memory(caller, request, self.now()) };
         let mut passages = Engine::passages(&new.content, &new.metadata(), new.updated_at);

@@ -65,7 +65,8 @@ impl Engine {
     /// `too_large` for the `label`; `too_large` if the caller has [`TUNNELS_MAX`]
     /// already (callers without a name have them together); `unavailable` if the store cannot be written.
     pub fn tie(&self, caller: &Caller, source: TunnelEnd, target: TunnelEnd, label: Option<&str>) -> Result<Tunnel> {
-        let label = label.filter(|label| !label.trim().is_empty());
+        let label = label.map(|label| self.redact_written(label).text);
+        let label = label.as_deref().filter(|label| !label.trim().is_empty());
         label.map_or(Ok(()), |label| check::reference("label", label))?;
         let ends = [&source, &target];
         if place(&source) == place(&target) {

@@ -1,6 +1,8 @@
 //! Changing a memory.
 
-use loci_core::{Batch, Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Result, Visibility};
+use loci_core::{
+    Batch, Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Redactions, Result, Visibility,
+};
 
 use crate::notes::{Embedded, cannot_change, in_file_or_store, note_body};
 use crate::ops::remember::GLOBAL;
@@ -24,19 +26,23 @@ impl Engine {
         content: &str,
         shared: Option<bool>,
     ) -> Result<(Memory, Embedding)> {
-        check::content("content", content)?;
+        let content = self.redact_written(content);
+        check::content("content", &content.text)?;
         let before = self.writable(caller, id)?;
-        let change = Refile { content: Some(content.to_owned()), ..Refile::default() };
-        self.revise(caller, &before, &change, shared)
+        let found = content.found();
+        let change = Refile { content: Some(content.text.into_owned()), ..Refile::default() };
+        self.revise(caller, &before, &change, shared, &found)
     }
 
-    /// Makes these changes to a memory, of a note in its file, and says whether it is shared.
+    /// Makes these changes to a memory, of a note in its file, and says whether it is shared. `found` was taken out of
+    /// the new content.
     pub(crate) fn revise(
         &self,
         caller: &Caller,
         before: &Memory,
         change: &Refile,
         shared: Option<bool>,
+        found: &Redactions,
     ) -> Result<(Memory, Embedding)> {
         if let Some(content) = &change.content {
             check::cited_content("content", content, &before.citations)?;
@@ -44,7 +50,7 @@ impl Engine {
         let in_file = || {
             if self.is_note(before)? { self.revise_note(caller, before, change, shared) } else { Ok(None) }
         };
-        in_file_or_store(in_file, || self.revise_memory(caller, before, change, shared))
+        in_file_or_store(in_file, || self.revise_memory(caller, before, change, shared, found))
     }
 
     /// Makes the changes to a memory in the store; none if it is a note by now.
@@ -54,6 +60,7 @@ impl Engine {
         before: &Memory,
         change: &Refile,
         shared: Option<bool>,
+        found: &Redactions,
     ) -> Result<Option<(Memory, Embedding)>> {
         let metadata = before.metadata();
         let now = self.now();
@@ -67,6 +74,7 @@ impl Engine {
             memory.place = change.place_after(&memory.place);
             let passages = text.as_ref().map(|(content, passages, _)| {
                 (*content).clone_into(&mut memory.content);
+                found.write_to(&mut memory.attributes);
                 // It was of the text before.
                 memory.summary = None;
                 // A faster one may have come later.

@@ -24,6 +24,7 @@ mod pages;
 mod quoting;
 mod recalls;
 mod reconciling;
+mod redacting;
 mod sources;
 mod syncing;
 mod tunnels;

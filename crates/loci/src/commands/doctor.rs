@@ -1,10 +1,11 @@
-//! `loci doctor`: looks for what is wrong and says the way out. Changes no memory.
+//! `loci doctor`: looks for what is wrong and says the way out. Changes no memory, unless asked to take secrets out.
 
 mod database;
 mod fix;
 mod outside;
 mod place;
 mod salvage;
+mod secrets;
 
 #[cfg(unix)]
 pub use place::open_to_others;
@@ -46,6 +47,9 @@ type Finding = (&'static str, Verdict, String);
 pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Result<(), Failure> {
     if let Some(file) = &arguments.salvage {
         return salvage::run(settings, file, output);
+    }
+    if arguments.secrets {
+        return secrets::run(settings, arguments.redact, arguments.yes, output);
     }
     let mut findings = if arguments.fix { fix::run(settings) } else { Vec::new() };
     if arguments.trust_clock {

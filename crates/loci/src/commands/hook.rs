@@ -66,8 +66,16 @@ struct Session<'a> {
     trust: &'a Trust,
     /// The folder that the host names.
     folder: &'a Path,
-    /// Whether the other callers in the space may read its messages, too.
+    kept: Kept,
+}
+
+/// How messages are kept.
+#[derive(Clone, Copy)]
+struct Kept {
+    /// Whether the other callers in the space may read them, too.
     is_shared: bool,
+    /// Whether secrets stay in them.
+    is_verbatim: bool,
 }
 
 /// Up to which message of a transcript the agent was asked to save by itself.
@@ -79,13 +87,15 @@ struct Asked {
 
 pub fn run(settings: &Settings, command: &Hook, output: Output) -> Result<(), Failure> {
     match command {
-        Hook::Run { event, dialect, shared, .. } => run_event(settings, event, dialect, *shared),
+        Hook::Run { event, dialect, shared, verbatim, .. } => {
+            run_event(settings, event, dialect, Kept { is_shared: *shared, is_verbatim: *verbatim })
+        }
         Hook::Install(arguments) => install::install(settings, arguments, output),
         Hook::Uninstall(arguments) => install::uninstall(arguments, output),
     }
 }
 
-fn run_event(settings: &Settings, event: &str, dialect: &str, is_shared: bool) -> Result<(), Failure> {
+fn run_event(settings: &Settings, event: &str, dialect: &str, kept: Kept) -> Result<(), Failure> {
     let mut text = String::new();
     let unusable =
         |problem: String| Failure::new(Exit::Failure, format!("stdin is not what a host says to its hooks: {problem}"));
@@ -95,7 +105,7 @@ fn run_event(settings: &Settings, event: &str, dialect: &str, is_shared: bool) -
     let parts = Parts::open(&Settings { busy_timeout, ..settings.clone() })?;
     let folder = input.cwd.as_deref().map_or_else(std::env::current_dir, |cwd| Ok(cwd.into())).unwrap_or_default();
     let trust = Trust::read_or_none(&settings.data);
-    let session = Session { engine: &parts.engine, trust: &trust, folder: &folder, is_shared };
+    let session = Session { engine: &parts.engine, trust: &trust, folder: &folder, kept };
     let reply = match event {
         "session-start" => Some(session_start(&parts.engine, dialect, &trust.wing_of(&folder))?),
         event => {
@@ -162,7 +172,7 @@ fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -
 
 /// Saves what the transcript has new. What to say to the host, if anything.
 fn save(session: &Session<'_>, input: &Input, until: Instant, event: &str) -> Result<Option<Value>, Failure> {
-    let Session { engine, trust, folder, is_shared } = *session;
+    let Session { engine, trust, folder, kept } = *session;
     let Some(named) = &input.transcript_path else { return Ok(None) };
     let unreadable = |error: io::Error| {
         let message = format!(
@@ -179,7 +189,9 @@ fn save(session: &Session<'_>, input: &Input, until: Instant, event: &str) -> Re
     let path = mining::in_utf8(real.clone())?;
     let wing = conversation::wing_of(engine, trust, &real, folder)?;
     let root = real.parent().and_then(Path::to_str).unwrap_or_default();
-    let transcripts = conversation::Transcripts { wing: &wing, root, is_dry: false, is_shared, until: Some(until) };
+    let Kept { is_shared, is_verbatim } = kept;
+    let transcripts =
+        conversation::Transcripts { wing: &wing, root, is_dry: false, is_shared, until: Some(until), is_verbatim };
     let Some(told) = conversation::save(engine, &transcripts, &path)? else {
         return Err(Failure::new(
             Exit::Failure,
@@ -272,7 +284,8 @@ mod tests {
         };
         // There is no time but for one step.
         let trust = Trust::read_or_none(folder.path());
-        let session = Session { engine: &engine, trust: &trust, folder: folder.path(), is_shared: false };
+        let kept = Kept { is_shared: false, is_verbatim: false };
+        let session = Session { engine: &engine, trust: &trust, folder: folder.path(), kept };
         save(&session, &input, Instant::now(), "stop").unwrap();
         let context = Context { engine: &engine, caller: &mining::caller() };
         let saved = || mempalace::checkpoint(context).unwrap().map(|checkpoint| checkpoint.message_count);

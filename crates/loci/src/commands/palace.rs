@@ -110,8 +110,9 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
         let wing = wing.map(|wing| mempalace::place_name("--wing", wing)).transpose()?;
         let parts = Parts::open(settings)?;
         let progress = Progress::of_bytes();
-        let (wing, root, is_shared) = (wing.as_deref(), Path::new(&root), arguments.shared);
-        let mining = conversation::Mining { wing, root, is_dry, is_shared, trust: &trust };
+        let (wing, root) = (wing.as_deref(), Path::new(&root));
+        let (is_shared, is_verbatim) = (arguments.shared, arguments.verbatim);
+        let mining = conversation::Mining { wing, root, is_dry, is_shared, is_verbatim, trust: &trust };
         let report = conversation::mine(&parts.engine, &mining, &progress)?;
         (parts, report)
     } else {
@@ -122,7 +123,13 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
         }
         let plan = plan(&trust, Path::new(&root), wing)?;
         let parts = Parts::open(settings)?;
-        let mining = project::Mining { root: &root, plan: &plan, is_dry, rereads: arguments.reread };
+        let mining = project::Mining {
+            root: &root,
+            plan: &plan,
+            is_dry,
+            rereads: arguments.reread,
+            is_verbatim: arguments.verbatim,
+        };
         let report = project::mine(&parts.engine, &mining, &Progress::new("files"))?;
         (parts, report)
     };
@@ -155,8 +162,21 @@ fn note_plan_above(root: &Path) {
 }
 
 fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
-    let Report { wings, files, read, moved, unchanged, passed_over, gone, ignored, drawers, broken, failures, .. } =
-        report;
+    let Report {
+        wings,
+        files,
+        read,
+        moved,
+        unchanged,
+        passed_over,
+        gone,
+        ignored,
+        drawers,
+        broken,
+        redacted,
+        failures,
+        ..
+    } = report;
     let wings: Vec<&str> = wings.iter().map(String::as_str).collect();
     let label = if wings.len() == 1 { "wing " } else { "wings" };
     let mut text = format!("{label}     {}{}\n", wings.join(", "), if is_dry { "   (nothing is changed)" } else { "" });
@@ -181,6 +201,9 @@ fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
     if *broken > 0 {
         let left_out = counted(*broken, "message");
         let _ = writeln!(text, "broken    {left_out} not in the form of the transcript, and left out");
+    }
+    if !redacted.is_empty() {
+        let _ = writeln!(text, "redacted  {redacted}; --verbatim keeps such secrets");
     }
     if pending > 0 {
         let _ = writeln!(text, "pending   {} not read by the model yet", counted(pending, "drawer"));

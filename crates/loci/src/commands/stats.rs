@@ -35,7 +35,9 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         });
     }
     let mut text = format!("memories  {}\n", stats["total"]);
-    for (title, key) in [("by scope", "by_scope"), ("by project", "by_project"), ("by type", "by_type")] {
+    for (title, key) in
+        [("by scope", "by_scope"), ("by project", "by_project"), ("by type", "by_type"), ("redacted", "redacted")]
+    {
         let counts = stats[key].as_object().into_iter().flatten();
         let counts =
             counts.filter(|(_, count)| count.as_u64() != Some(0)).map(|(name, count)| format!("{name} {count}"));

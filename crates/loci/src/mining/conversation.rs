@@ -6,15 +6,16 @@ use std::mem;
 use std::path::Path;
 use std::time::Instant;
 
-use loci_core::{Caller, ErrorCode, FileStamp, SourceFile, Visibility, limits};
+use loci_core::{Caller, ErrorCode, FileStamp, Redacted, Redactions, SourceFile, Visibility, limits};
 use loci_dialects::{Context, mempalace};
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check, kind_of};
 use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said, Transcript};
 use loci_mine::project::{self, Walked};
 
+use super::left_unread::{self, SHARED, VERBATIM};
 use super::project::FORMAT;
 use super::trust::Trust;
-use super::{ATTEMPTS_MAX, Report, id_of, is_gone, reason, settled, sharing};
+use super::{ATTEMPTS_MAX, Report, id_of, is_gone, reason, settled};
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 
@@ -45,6 +46,8 @@ pub struct Mining<'a> {
     pub is_dry: bool,
     /// Whether the other callers in the space may read them, too.
     pub is_shared: bool,
+    /// Whether secrets stay in the texts.
+    pub is_verbatim: bool,
     /// Which plans count.
     pub trust: &'a Trust,
 }
@@ -61,15 +64,19 @@ pub struct Transcripts<'a> {
     pub is_shared: bool,
     /// When to leave the rest to whichever process comes to it.
     pub until: Option<Instant>,
+    /// Whether secrets stay in the texts.
+    pub is_verbatim: bool,
 }
 
 /// What came of one transcript.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Told {
     /// What became of its drawers.
     pub filed: SourceFiled,
     /// What was no message.
     pub broken: u64,
+    /// The secrets that were taken out of it.
+    pub redacted: Redactions,
     /// Whether there was anything new to read.
     pub was_read: bool,
     /// Whether it stood elsewhere before.
@@ -98,7 +105,7 @@ pub fn wing_of(engine: &Engine, trust: &Trust, transcript: &Path, folder: &Path)
 /// # Errors
 /// [`Exit::Usage`] if the folder cannot be read; what cannot be filed is in the report.
 pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result<Report, Failure> {
-    let Mining { wing, root, is_dry, is_shared, trust } = *mining;
+    let Mining { wing, root, is_dry, is_shared, is_verbatim, trust } = *mining;
     let unreadable =
         |error: io::Error| Failure::new(Exit::Usage, format!("{} cannot be read: {error}", root.display()));
     let (walked, folder) = if root.is_dir() {
@@ -115,7 +122,7 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
     for (path, stamp) in walked.files {
         let wing = wing.map_or_else(|| wing_of(engine, trust, &path, folder), |wing| Ok(wing.to_owned()))?;
         let root = folder.to_str().unwrap_or_default();
-        let transcripts = Transcripts { wing: &wing, root, is_dry, is_shared, until: None };
+        let transcripts = Transcripts { wing: &wing, root, is_dry, is_shared, until: None, is_verbatim };
         let reader = readers.entry(wing.clone()).or_insert_with(|| Reader::new(engine, &wing));
         // A path that is no UTF-8 was passed over.
         let path = path.to_str().unwrap_or_default();
@@ -125,6 +132,7 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
                 report.wings.insert(wing);
                 report.add(told.filed);
                 report.broken += told.broken;
+                report.redacted.add_all(&told.redacted);
                 report.moved += u64::from(told.is_moved);
                 if told.was_read { report.read += 1 } else { report.unchanged += 1 }
             }
@@ -150,7 +158,7 @@ pub fn file(engine: &Engine, transcripts: &Transcripts<'_>, path: &str) -> loci_
 /// As those of [`file()`].
 pub fn save(engine: &Engine, transcripts: &Transcripts<'_>, path: &str) -> loci_core::Result<Option<Told>> {
     let told = file(engine, transcripts, path)?;
-    if let Some(told) = told.filter(|told| told.filed.added > 0) {
+    if let Some(told) = told.as_ref().filter(|told| told.filed.added > 0) {
         mempalace::put_checkpoint(Context { engine, caller: &super::caller() }, told.filed.added)?;
     }
     Ok(told)
@@ -162,11 +170,12 @@ pub fn save(engine: &Engine, transcripts: &Transcripts<'_>, path: &str) -> loci_
 /// `unavailable` if the store cannot be used, or no file that is left can be read now.
 pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
     let caller = super::caller();
-    let (mut done, mut failed, shared) = (0, None, sharing::shared(engine)?);
+    let (mut done, mut failed, shared) = (0, None, left_unread::named_by(engine, SHARED)?);
     for source in engine.pending_sources(&caller, PENDING_AT_A_TIME)? {
         let wing = source.collection.as_deref().unwrap_or(mempalace::GLOBAL_WING);
         let is_shared = shared.contains(&source.path);
-        let transcripts = Transcripts { wing, root: &source.root, is_dry: false, is_shared, until: None };
+        let is_verbatim = left_unread::named_by(engine, VERBATIM)?.contains(&source.path);
+        let transcripts = Transcripts { wing, root: &source.root, is_dry: false, is_shared, until: None, is_verbatim };
         let outcome = match save(engine, &transcripts, &source.path) {
             // There is nothing more to read.
             Ok(None) => leave(engine, source),
@@ -237,6 +246,9 @@ impl<'a> Reader<'a> {
                     let is_late = |until| until <= Instant::now() || file.bytes_read == begun;
                     if !file.is_pending || transcripts.until.is_some_and(is_late) {
                         told.filed.kept = file.parts.saturating_sub(told.filed.added);
+                        if transcripts.is_verbatim && !transcripts.is_dry {
+                            left_unread::name(self.engine, VERBATIM, path, file.is_pending)?;
+                        }
                         return Ok(Some(told));
                     }
                     (before, attempts) = (Some(file), 0);
@@ -304,20 +316,23 @@ impl<'a> Reader<'a> {
         let moved_from = moved.map(|file| file.path);
         let read = Read { file, before, moved_from, conversations, counted, broken };
         if has_more && !transcripts.is_dry {
-            sharing::remember(self.engine, path, transcripts.is_shared)?;
+            left_unread::name(self.engine, SHARED, path, transcripts.is_shared)?;
         }
         self.file_read(read, transcripts, told).map(Some)
     }
 
     /// Files what was read, some conversations at a time; what is known of the file then.
     fn file_read(&self, read: Read, transcripts: &Transcripts<'_>, told: &mut Told) -> loci_core::Result<SourceFile> {
-        let visibility = if transcripts.is_shared { Visibility::Common } else { Visibility::Private };
+        let &Transcripts { is_dry, is_shared, is_verbatim, .. } = transcripts;
+        let visibility = if is_shared { Visibility::Common } else { Visibility::Private };
         let Read { mut file, before, moved_from, conversations, counted, mut broken } = read;
+        let redact = |text: &str| super::redacted(self.engine, text, is_verbatim).into_owned();
+        let mut redacted = Redactions::default();
         let mut waiting: Vec<SourcePart> = Vec::new();
         let put = |file: &SourceFile, parts, has_more| {
             let (before, moved_from) = (before.clone(), moved_from.clone());
             let read = ReadSource { file: file.clone(), before, moved_from, visibility, parts, has_more };
-            let filed = if transcripts.is_dry {
+            let filed = if is_dry {
                 self.engine.preview_source(&self.caller, &id_of, &read)?
             } else {
                 self.engine.file_source(&self.caller, &id_of, read)?
@@ -325,7 +340,8 @@ impl<'a> Reader<'a> {
             Ok::<u64, loci_core::Error>(filed.added)
         };
         for conversation in conversations {
-            let made = parts_of(&file, counted, conversation);
+            let made = parts_of(&file, counted, conversation, &redact);
+            redacted.add_all(&made.redacted);
             let bytes: usize = waiting.iter().map(|part| part.content.len()).sum();
             // The same conversation once more is matched with what is filed of it.
             let is_known =
@@ -338,6 +354,7 @@ impl<'a> Reader<'a> {
         }
         told.filed.added += put(&file, waiting, false)?;
         told.broken += broken;
+        told.redacted.add_all(&redacted);
         Ok(file)
     }
 
@@ -371,11 +388,19 @@ struct Made {
     parts: Vec<SourcePart>,
     /// Pieces of messages that hold what no drawer may.
     broken: u64,
+    /// The secrets that were taken out of the messages.
+    redacted: Redactions,
 }
 
-/// A drawer for each message, and for each piece of one that is too long for a drawer.
-fn parts_of(file: &SourceFile, counted: u64, conversation: Conversation) -> Made {
+/// A drawer for each message, and for each piece of one that is too long for a drawer, without what `redact` takes out.
+fn parts_of(
+    file: &SourceFile,
+    counted: u64,
+    conversation: Conversation,
+    redact: &dyn Fn(&str) -> Redacted<'static>,
+) -> Made {
     let Conversation { id, title, folder: _, messages } = conversation;
+    let title = title.map(|title| redact(&title).text.into_owned());
     let SourceFile { path, format, .. } = file;
     let thread = match id.chars().next() {
         None => path.clone(),
@@ -384,13 +409,18 @@ fn parts_of(file: &SourceFile, counted: u64, conversation: Conversation) -> Made
         Some(_) => format!("{format}:{id}"),
     };
     let first = if id.is_empty() { counted } else { 0 };
-    let mut made = Made { parts: Vec::new(), broken: 0 };
+    let mut made = Made { parts: Vec::new(), broken: 0, redacted: Redactions::default() };
     for Said { speaker, at, text } in messages {
+        let Redacted { text, removed } = redact(&text);
+        let mut found = Redactions::default();
+        removed.iter().for_each(|removed| found.add(removed.kind, 1));
+        made.redacted.add_all(&found);
         let known = [(mempalace::SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
         let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let known = known.filter(|(name, value)| check::reference(name, value).is_ok());
-        let attributes: BTreeMap<String, String> =
+        let mut attributes: BTreeMap<String, String> =
             known.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        found.write_to(&mut attributes);
         for content in pieces(&text) {
             if content.contains('\0') {
                 made.broken += 1;
@@ -406,6 +436,8 @@ fn parts_of(file: &SourceFile, counted: u64, conversation: Conversation) -> Made
                 attributes: attributes.clone(),
                 created_at: at,
             });
+            // The first piece says it for all.
+            attributes.remove(Redactions::ATTRIBUTE);
         }
     }
     made
@@ -441,7 +473,7 @@ mod tests {
     use std::sync::Arc;
 
     use loci_core::{ContentHash, Principal, Scope, Scopes, Space};
-    use loci_engine::SearchMode;
+    use loci_engine::{RedactionScope, SearchMode};
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
     use super::*;
@@ -470,7 +502,14 @@ mod tests {
         let far = Instant::now() + std::time::Duration::from_hours(1);
         for name in ["gone", "kept", "plain", "read"] {
             fs::write(path(name), event("first") + &large + &event("last")).unwrap();
-            let transcripts = Transcripts { wing: "global", root, is_dry: false, is_shared: false, until: Some(far) };
+            let transcripts = Transcripts {
+                wing: "global",
+                root,
+                is_dry: false,
+                is_shared: false,
+                until: Some(far),
+                is_verbatim: false,
+            };
             let told = file(&engine, &transcripts, &path(name)).unwrap().unwrap();
             assert_eq!((told.filed.added, told.is_pending), (1, true), "{name}: the line before");
             let again = file(&engine, &transcripts, &path(name)).unwrap().unwrap();
@@ -501,14 +540,58 @@ mod tests {
             let between = format!("{{\"type\":\"progress\",\"data\":\"{}\"}}\n", "x".repeat(1 << 20));
             fs::write(&path, event("first") + &between + &event("last")).unwrap();
             let root = folder.path().to_str().unwrap();
-            let transcripts =
-                Transcripts { wing: "global", root, is_dry: false, is_shared, until: Some(Instant::now()) };
+            let transcripts = Transcripts {
+                wing: "global",
+                root,
+                is_dry: false,
+                is_shared,
+                until: Some(Instant::now()),
+                is_verbatim: false,
+            };
             // As it was the last time, which does not count.
-            sharing::remember(&engine, &path, !is_shared).unwrap();
+            left_unread::name(&engine, SHARED, &path, !is_shared).unwrap();
             assert!(file(&engine, &transcripts, &path).unwrap().unwrap().is_pending);
             assert_eq!(read_on(&engine), Ok(1));
             let drawers = |caller| engine.places(caller).unwrap().iter().map(|place| place.memories).sum::<u64>();
             assert_eq!((drawers(&super::super::caller()), drawers(&ann)), (2, seen), "{is_shared}");
+        }
+    }
+
+    /// Whichever process reads on takes out what the one before it would have taken out.
+    #[test]
+    fn what_is_left_is_read_on_with_its_secrets_if_it_was_read_so() {
+        let key = ["ghp", "_", &"9aZ3".repeat(9)].concat();
+        let far = Instant::now() + std::time::Duration::from_hours(1);
+        for is_verbatim in [true, false] {
+            let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+            let engine = engine.with_redactor(Arc::new(loci_secrets::SecretRedactor), RedactionScope::Mined);
+            let root = folder.path().to_str().unwrap();
+            let path = format!("{root}/transcript");
+            let large = event(&"word ".repeat(BYTES_SAID_IN_HASTE / 4));
+            let lines = event(&format!("first {key}")) + &large + &event(&format!("last {key}"));
+            fs::write(&path, lines + &event("<private>between us</private>")).unwrap();
+            let transcripts =
+                Transcripts { wing: "global", root, is_dry: false, is_shared: false, until: Some(far), is_verbatim };
+            let told = save(&engine, &transcripts, &path).unwrap().unwrap();
+            assert_eq!((told.filed.added, told.is_pending, told.redacted.total()), (1, true, u64::from(!is_verbatim)));
+            assert_eq!(left_unread::named_by(&engine, VERBATIM).unwrap().len(), usize::from(is_verbatim));
+            assert_eq!(read_on(&engine), Ok(1));
+            assert_eq!(left_unread::named_by(&engine, VERBATIM).unwrap(), Vec::<String>::new());
+            let browse = loci_engine::Browse {
+                collections: loci_core::CollectionFilter::Any,
+                sections: Vec::new(),
+                kinds: Vec::new(),
+                tiers: vec![loci_core::Tier::LongTerm],
+                order: loci_core::FilingOrder::FirstFirst,
+                offset: 0,
+                limit: 10,
+                characters_max: None,
+            };
+            let memories = engine.browse(&super::super::caller(), browse).unwrap().memories;
+            let with_key = memories.iter().filter(|memory| memory.content.contains(&key)).count();
+            let said = memories.iter().filter(|memory| memory.attributes.contains_key(Redactions::ATTRIBUTE)).count();
+            let expected = if is_verbatim { (4, 2, 0) } else { (3, 0, 2) };
+            assert_eq!((memories.len(), with_key, said), expected);
         }
     }
 
@@ -536,7 +619,8 @@ mod tests {
                 folder: None,
                 messages: texts.iter().map(said).collect(),
             };
-            let Made { parts, broken } = parts_of(&file, 7, conversation);
+            let Made { parts, broken, .. } =
+                parts_of(&file, 7, conversation, &|text| Redacted::unchanged(text).into_owned());
             let found: Vec<(&str, u64)> = parts.iter().map(|part| (part.content.as_str(), part.position)).collect();
             assert_eq!(found, [("one", first), (long.as_str(), first + 1), ("two\n", first + 2)]);
             assert_eq!(broken, 1);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use loci_core::{Caller, ContentHash, ErrorCode, FileStamp, SourceFile, Timestamp, Visibility};
+use loci_core::{Caller, ContentHash, ErrorCode, FileStamp, Redactions, SourceFile, Timestamp, Visibility};
 use loci_dialects::mempalace;
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
 use loci_mine::project::{self, Plan, TextFile, Unread};
@@ -34,6 +34,8 @@ pub struct Mining<'a> {
     pub is_dry: bool,
     /// Whether to read files that have not changed.
     pub rereads: bool,
+    /// Whether secrets stay in the texts.
+    pub is_verbatim: bool,
 }
 
 /// What is known and what is there.
@@ -56,6 +58,8 @@ struct Filing {
     is_moved: bool,
     /// Whether it is counted already, as a file without text.
     is_passed_over: bool,
+    /// The secrets that were taken out of it.
+    redacted: Redactions,
 }
 
 /// Files a folder. Whatever was filed before it is interrupted stays, and is known the next time.
@@ -176,20 +180,37 @@ impl Work<'_> {
     ) -> ReadSource {
         let Mining { root, plan, .. } = self.mining;
         let section = plan.room_of(Path::new(root), Path::new(&path)).to_owned();
-        let sections = project::sections(Path::new(&path), &file.text);
-        let parts: Vec<SourcePart> = (0..)
-            .zip(sections)
-            .map(|(position, part)| SourcePart {
-                thread: path.clone(),
-                position,
-                content: file.text[part.bytes].to_owned(),
-                section: section.clone(),
-                kind: DRAWER.to_owned(),
-                title: part.title.filter(|title| check::name("title", title).is_ok()),
-                attributes: BTreeMap::from([(LINES.to_owned(), format!("{}-{}", part.lines.0, part.lines.1))]),
-                created_at: None,
+        // Of the whole file: a secret may go beyond a section.
+        let redacted = super::redacted(self.engine, &file.text, self.mining.is_verbatim);
+        let mut removed = redacted.removed.iter().peekable();
+        let mut parts: Vec<SourcePart> = (0..)
+            .zip(project::sections(Path::new(&path), &redacted.text))
+            .map(|(position, part)| {
+                let line = |line: usize, offset| line + redacted.lines_removed_until(offset);
+                let lines = (line(part.lines.0, part.bytes.start), line(part.lines.1, part.bytes.end));
+                let mut attributes = BTreeMap::from([(LINES.to_owned(), format!("{}-{}", lines.0, lines.1))]);
+                let mut found = Redactions::default();
+                while let Some(removed) = removed.next_if(|removed| removed.at <= part.bytes.end) {
+                    found.add(removed.kind, 1);
+                }
+                found.write_to(&mut attributes);
+                SourcePart {
+                    thread: path.clone(),
+                    position,
+                    content: redacted.text[part.bytes].to_owned(),
+                    section: section.clone(),
+                    kind: DRAWER.to_owned(),
+                    title: part.title.filter(|title| check::name("title", title).is_ok()),
+                    attributes,
+                    created_at: None,
+                }
             })
             .collect();
+        let mut behind = Redactions::default();
+        removed.for_each(|removed| behind.add(removed.kind, 1));
+        if let Some(last) = parts.last_mut() {
+            behind.write_to(&mut last.attributes);
+        }
         let known = SourceFile {
             collection: self.collection.clone(),
             path,
@@ -247,6 +268,7 @@ impl Work<'_> {
     }
 
     fn count(&mut self, filing: &Filing, filed: SourceFiled) {
+        self.report.redacted.add_all(&filing.redacted);
         if filing.is_passed_over {
             return self.report.add(filed);
         }
@@ -263,7 +285,8 @@ impl Filing {
             path: read.file.path.clone(),
             is_same: read.before.as_ref().is_some_and(|before| before.hash == read.file.hash),
             is_moved: read.moved_from.is_some(),
-            is_passed_over: read.parts.is_empty(),
+            is_passed_over: read.file.bytes_read == 0,
+            redacted: super::redactions_of(&read.parts),
         }
     }
 }

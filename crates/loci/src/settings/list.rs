@@ -73,6 +73,15 @@ settings! {
         form: Form::Choice(&["hybrid", "vector", "words"]),
         meaning: "How to search: hybrid (words and meaning), vector (meaning alone) or words",
     };
+    /// Which texts secrets are taken out of.
+    REDACT_SECRETS = Setting {
+        key: "redact_secrets",
+        variable: "LOCI_REDACT_SECRETS",
+        default: Preset::Text("mined"),
+        form: Form::Choice(&["mined", "all", "none"]),
+        meaning: "Texts that keys, tokens and passwords are taken out of before they are stored: mined (files and transcripts), all (what tools write as well) or none",
+        ..UNNAMED
+    };
     /// The address of the HTTP server.
     BIND = Setting {
         key: "bind",

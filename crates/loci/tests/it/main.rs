@@ -17,6 +17,7 @@ mod program;
 mod read_only;
 mod reference;
 mod scratch;
+mod secrets;
 mod servers;
 mod settings;
 #[cfg(unix)]

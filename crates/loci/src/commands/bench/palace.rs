@@ -279,7 +279,7 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
     let engine = Engine::new(shared, embedder, Arc::new(SystemClock), SearchMode::Hybrid);
     let root = mining::absolute(&root)?;
     let plan = propose(Path::new(&root))?;
-    let mining = project::Mining { root: &root, plan: &plan, is_dry: false, rereads: false };
+    let mining = project::Mining { root: &root, plan: &plan, is_dry: false, rereads: false, is_verbatim: false };
     let mine = || {
         let begin = Instant::now();
         let report = project::mine(&engine, &mining, &Progress::new("files"))?;

@@ -30,14 +30,14 @@ const TIMEOUT_SECONDS: u64 = 10;
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
 pub fn install(settings: &Settings, arguments: &HookInstall, output: Output) -> Result<(), Failure> {
-    let HookInstall { settings: place, dialect, shared } = arguments;
+    let HookInstall { settings: place, dialect, shared, verbatim } = arguments;
     let executable = std::env::current_exe()
         .map_err(|error| Failure::new(Exit::Failure, format!("the path of loci is unknown: {error}")))?;
     let program = program(settings, &executable)?;
     let outcome = edit(place, |hooks| {
         let installed = installed_dialect(hooks, &place.host);
         let dialect = dialect.as_deref().or(installed.as_deref()).unwrap_or(mememory::DIALECT.name);
-        let run = run_words(&place.host, Some(dialect), *shared).join(" ");
+        let run = run_words(&place.host, Some(dialect), *shared, *verbatim).join(" ");
         put(hooks, &place.host, &format!("{program} {run}"))
     })?;
     let (host, file) = (&place.host, outcome.file.display());
@@ -130,20 +130,21 @@ fn dialect_of(command: &Value, host: &str) -> Option<String> {
     let own = std::env::current_exe().ok();
     let own = own.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
     let cli = Cli::try_parse_from(&words).ok()?;
-    let Command::Hook(Hook::Run { dialect, event, shared, .. }) = cli.command else { return None };
+    let Command::Hook(Hook::Run { dialect, event, shared, verbatim, .. }) = cli.command else { return None };
     // Nothing but these words: what a person added to them is that person's. An older loci named no dialect.
     let ends = |run: Vec<&str>| arguments.iter().rev().map(String::as_str).take(run.len()).eq(run.into_iter().rev());
-    let is_run = ends(run_words(host, Some(&dialect), shared)) || ends(run_words(host, None, false));
+    let is_run = ends(run_words(host, Some(&dialect), shared, verbatim)) || ends(run_words(host, None, false, false));
     let is_loci = ["loci", "loci.exe"].contains(&name) || own == Some(name);
     (is_loci && is_run && words.last() == Some(&event)).then_some(dialect)
 }
 
 /// The words of `loci hook run`, to which the event is to be added.
-fn run_words<'a>(host: &'a str, dialect: Option<&'a str>, is_shared: bool) -> Vec<&'a str> {
+fn run_words<'a>(host: &'a str, dialect: Option<&'a str>, is_shared: bool, is_verbatim: bool) -> Vec<&'a str> {
     let dialect = dialect.map(|dialect| ["--dialect", dialect]);
     let dialect = dialect.as_ref().map_or(&[][..], |words| words);
     let shared = if is_shared { &["--shared"][..] } else { &[] };
-    [&["hook", "run", "--host", host], dialect, shared, &["--event"]].concat()
+    let verbatim = if is_verbatim { &["--verbatim"][..] } else { &[] };
+    [&["hook", "run", "--host", host], dialect, shared, verbatim, &["--event"]].concat()
 }
 
 /// This program, as a shell is to call it: with the folders that it was given, since a host may know no other way to

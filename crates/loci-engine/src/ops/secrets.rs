@@ -1,0 +1,218 @@
+//! Secrets in what is stored.
+
+use loci_core::{
+    Archived, Batch, CacheEntry, Caller, Change, CollectionFilter, Decision, Error, ErrorCode, Expect, Memory,
+    MemoryId, NoteFile, Principal, Record, Redactions, Result, Space,
+};
+
+use crate::Engine;
+
+/// Something stored that holds secrets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredSecret {
+    /// The space that holds it.
+    pub space: Space,
+    /// Its id; of a note the path of its file, of a decision its key, of a setting its name.
+    pub id: String,
+    /// The secrets in it.
+    pub redactions: Redactions,
+    /// The record.
+    pub holder: SecretHolder,
+}
+
+/// The sort of record that holds a secret, with all that is needed to take it out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SecretHolder {
+    /// A memory, which can be rewritten.
+    Memory(MemoryId),
+    /// A decision, which can be rewritten.
+    Decision(Box<Decision>),
+    /// A cached answer, which can be removed.
+    CachedAnswer {
+        /// Whose it is.
+        owner: String,
+        /// Its id.
+        id: MemoryId,
+    },
+    /// A note: its file has to be changed.
+    Note,
+    /// A fact of the knowledge graph, which stays as it is.
+    Fact,
+    /// The label of a tunnel, which can be replaced by tying its places again.
+    Tunnel,
+    /// A value that was set under a name.
+    Setting,
+    /// An answer that is kept under a key, and expires.
+    KeptAnswer,
+}
+
+impl SecretHolder {
+    /// The word for it in reports.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            SecretHolder::Memory(_) => "memory",
+            SecretHolder::Decision(_) => "decision",
+            SecretHolder::CachedAnswer { .. } => "cached answer",
+            SecretHolder::Note => "note",
+            SecretHolder::Fact => "fact",
+            SecretHolder::Tunnel => "tunnel",
+            SecretHolder::Setting => "setting",
+            SecretHolder::KeptAnswer => "kept answer",
+        }
+    }
+
+    /// Whether [`Engine::redact_stored`] takes the secret out.
+    pub const fn can_be_redacted(&self) -> bool {
+        matches!(self, SecretHolder::Memory(_) | SecretHolder::Decision(_) | SecretHolder::CachedAnswer { .. })
+    }
+}
+
+impl Engine {
+    /// Looks for secrets in everything that is stored, in all spaces, forgotten memories included. What is softly
+    /// deleted or expired is left out.
+    ///
+    /// # Errors
+    /// `forbidden` to all but the person at this machine; `unavailable` if the store cannot be read.
+    pub fn find_secrets(&self, caller: &Caller) -> Result<Vec<StoredSecret>> {
+        check_local(caller)?;
+        let mut found: Vec<StoredSecret> = Vec::new();
+        self.store.archive(self.now(), &mut |Archived { space, record }| {
+            if let Record::NoteFile(file) = &record {
+                name_note(&mut found, &space, file);
+            } else if let Some((id, holder, texts)) = holder_of(record) {
+                let mut redactions = Redactions::default();
+                texts.iter().for_each(|text| redactions.add_all(&self.redact(text).found()));
+                if !redactions.is_empty() {
+                    found.push(StoredSecret { space, id, redactions, holder });
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Takes the secrets out of something stored: a memory and a decision are rewritten, with what is derived from them,
+    /// a cached answer is removed. Returns whether it was; not, if it is of another kind or no longer there. What it
+    /// held is overwritten. Durable when it returns.
+    ///
+    /// # Errors
+    /// `forbidden` to all but the person at this machine; `conflict` if others change it all the time or its owner's
+    /// data is wiped meanwhile; `unavailable` if the store cannot be written.
+    pub fn redact_stored(&self, caller: &Caller, found: &StoredSecret) -> Result<bool> {
+        check_local(caller)?;
+        match &found.holder {
+            SecretHolder::Memory(id) => self.redact_memory(&found.space, id),
+            SecretHolder::Decision(decision) => {
+                let since = self.store.version()?;
+                let value = self.redact(&decision.value).text.into_owned();
+                let redacted = Decision { value, updated_at: self.now(), ..(**decision).clone() };
+                // A newer one under the key must not be lost.
+                let now = self.store.decision(&found.space, &decision.owner, &decision.key, self.now())?;
+                let is_same = now.is_some_and(|now| now.value == decision.value);
+                if is_same {
+                    self.store.put_decision(&redacted, since)?;
+                }
+                Ok(is_same)
+            }
+            SecretHolder::CachedAnswer { owner, id } => {
+                Ok(self.store.delete_cache_entries(&found.space, owner, std::slice::from_ref(id))? > 0)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Rewrites a memory without its secrets; false if it holds none any more, is gone, or is a note.
+    fn redact_memory(&self, space: &Space, id: &MemoryId) -> Result<bool> {
+        let is_redacted = self.locks.change(id, || {
+            let Some(before) = self.store.get(space, id)? else { return Ok(false) };
+            if self.is_note(&before)? {
+                return Ok(false);
+            }
+            let expect = Expect::Revision(before.revision);
+            let mut memory = Memory { revision: before.revision + 1, ..before };
+            let Memory { content, title, summary, tags, citations, attributes, .. } = &mut memory;
+            let texts = std::iter::once(content).chain(title).chain(summary).chain(tags);
+            if self.redact_parts(texts, citations, attributes).is_empty() {
+                return Ok(false);
+            }
+            if memory.content.trim().is_empty() {
+                "[redacted: private]".clone_into(&mut memory.content);
+            }
+            let passages = Some(Engine::passages(&memory.content, &memory.metadata(), memory.updated_at));
+            let put = Change::Put { memory: Box::new(memory), passages, expect };
+            self.store.commit(Batch { space: space.clone(), changes: vec![put] })?;
+            Ok(true)
+        })?;
+        if is_redacted {
+            self.embed_waiting();
+        }
+        Ok(is_redacted)
+    }
+
+    /// The number of memories that the caller may read and that say which secrets were taken out of them, and the sum of
+    /// these.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn redactions(&self, caller: &Caller) -> Result<(u64, Redactions)> {
+        let filter = self.filter(caller, CollectionFilter::Any);
+        let (mut memories, mut sum) = (0, Redactions::default());
+        for (text, count) in self.store.attribute_values(&filter, Redactions::ATTRIBUTE)? {
+            let redactions = Redactions::from_text(&text);
+            redactions.iter().for_each(|(kind, each)| sum.add(kind, each * count));
+            memories += if redactions.is_empty() { 0 } else { count };
+        }
+        Ok((memories, sum))
+    }
+}
+
+fn check_local(caller: &Caller) -> Result<()> {
+    if caller.principal == Principal::local() {
+        return Ok(());
+    }
+    let message = "only the person at this machine looks through everything, with `loci doctor --secrets`";
+    Err(Error::new(ErrorCode::Forbidden, message))
+}
+
+/// Says of a memory that was found that it is a note, and which file it is.
+fn name_note(found: &mut [StoredSecret], space: &Space, file: &NoteFile) {
+    let is_it = |stored: &&mut StoredSecret| {
+        stored.space == *space && matches!(&stored.holder, SecretHolder::Memory(id) if Some(id) == file.memory.as_ref())
+    };
+    if let Some(stored) = found.iter_mut().find(is_it) {
+        stored.holder = SecretHolder::Note;
+        stored.id.clone_from(&file.path);
+    }
+}
+
+/// The name of a record, how its secrets are taken out, and its texts; none, if it has no texts of people.
+fn holder_of(record: Record) -> Option<(String, SecretHolder, Vec<String>)> {
+    Some(match record {
+        Record::Memory(memory) => {
+            let Memory { id, content, title, summary, tags, citations, mut attributes, .. } = *memory;
+            attributes.remove(Redactions::ATTRIBUTE);
+            let cited = citations.into_iter().flat_map(|citation| {
+                [Some(citation.reference), citation.locator, citation.pin, citation.excerpt].into_iter().flatten()
+            });
+            let texts = [Some(content), title, summary].into_iter().flatten();
+            let texts = texts.chain(tags).chain(cited).chain(attributes.into_values()).collect();
+            (id.to_string(), SecretHolder::Memory(id), texts)
+        }
+        Record::Decision(decision) => {
+            let texts = vec![decision.value.clone()];
+            (decision.key.clone(), SecretHolder::Decision(decision), texts)
+        }
+        Record::CacheEntry(entry) => {
+            let CacheEntry { id, owner, query, response, .. } = *entry;
+            (id.to_string(), SecretHolder::CachedAnswer { owner, id }, vec![query, response])
+        }
+        Record::Fact(fact) => {
+            let names = [fact.subject, fact.predicate, fact.object].map(|name| name.spelling);
+            (fact.id, SecretHolder::Fact, names.into_iter().chain(fact.source).collect())
+        }
+        Record::Tunnel(tunnel) => (tunnel.id, SecretHolder::Tunnel, vec![tunnel.label]),
+        Record::Setting { name, value, .. } => (name, SecretHolder::Setting, vec![value]),
+        Record::KeyedAnswer(answer) => (answer.key, SecretHolder::KeptAnswer, vec![answer.answer]),
+        Record::NoteFolder(_) | Record::NoteFile(_) | Record::SourceFile(_) => return None,
+    })
+}

@@ -1,0 +1,100 @@
+//! `loci doctor --secrets`: which keys, tokens and passwords are in what is stored, and how they are taken out.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io::{self, BufRead, IsTerminal};
+
+use loci_core::{Caller, Redactions};
+use loci_engine::{Engine, StoredSecret};
+use serde_json::{Value, json};
+
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, counted, note};
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+/// Looks through everything that is stored and prints what was found, never the secrets themselves. Takes them out, if
+/// `redacts`, after a question at the terminal unless `is_sure`.
+///
+/// # Errors
+/// [`Exit::Usage`] if secrets are to be taken out and no one can be asked; that of a store that cannot be used.
+pub fn run(settings: &Settings, redacts: bool, is_sure: bool, output: Output) -> Result<(), Failure> {
+    let parts = Parts::open_current(settings)?;
+    let caller = Caller::local();
+    let found = parts.engine.find_secrets(&caller)?;
+    let redactable = found.iter().filter(|stored| stored.holder.can_be_redacted()).count();
+    let is_wanted = redacts && redactable > 0 && (is_sure || is_confirmed(redactable as u64)?);
+    let redacted = if is_wanted { redact(&parts.engine, &caller, &found)? } else { 0 };
+    let pending = if redacted > 0 { super::super::import::embed_pending(&parts, settings, true)? } else { 0 };
+    report(&found, redacted, pending, output)?;
+    if redacted > 0 {
+        note("backups and exports that were made before keep what they hold; change the keys that were in them");
+    } else if redactable > 0 {
+        note("nothing is changed; --redact takes out what can be taken out");
+    }
+    let left = found.len() - redactable;
+    if left > 0 {
+        note(format_args!(
+            "{}: change the file, the fact or the tunnel; a kept answer expires",
+            counted(left as u64, "place")
+        ));
+    }
+    Ok(())
+}
+
+fn report(found: &[StoredSecret], redacted: u64, pending: u64, output: Output) -> Result<(), Failure> {
+    let mut counts = Redactions::default();
+    found.iter().for_each(|stored| counts.add_all(&stored.redactions));
+    let by_kind = |redactions: &Redactions| -> Value {
+        json!(redactions.iter().map(|(kind, count)| (kind.to_owned(), count)).collect::<BTreeMap<_, _>>())
+    };
+    let row = |stored: &StoredSecret| {
+        json!({
+            "space": stored.space.as_str(),
+            "holder": stored.holder.name(),
+            "id": stored.id,
+            "secrets": by_kind(&stored.redactions),
+            "can_be_redacted": stored.holder.can_be_redacted(),
+        })
+    };
+    let value = json!({
+        "secrets": by_kind(&counts),
+        "found": found.iter().map(row).collect::<Value>(),
+        "redacted": redacted,
+        "pending_embeddings": pending,
+    });
+    let mut text = String::new();
+    for StoredSecret { space, id, redactions, holder } in found {
+        let _ = writeln!(text, "{:14}  {space}  {}  {redactions}", holder.name(), id.escape_debug());
+    }
+    let total = if counts.is_empty() { "none".to_owned() } else { counts.to_string() };
+    let _ = writeln!(text, "secrets   {total}");
+    if redacted > 0 {
+        let _ = writeln!(text, "redacted  {}", counted(redacted, "record"));
+    }
+    Ok(output.either(&value, text)?)
+}
+
+/// Asks the person at the terminal.
+fn is_confirmed(records: u64) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "stdin is not a terminal, so no one can be asked; add --yes to --redact",
+        ));
+    }
+    let records = counted(records, "record");
+    note(format_args!("take the secrets out of {records} for good? What is taken out cannot be brought back. [y/N]"));
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
+/// Takes the secrets out of all that can be rewritten; the number of records that were.
+fn redact(engine: &Engine, caller: &Caller, found: &[StoredSecret]) -> Result<u64, Failure> {
+    let mut redacted = 0;
+    for stored in found {
+        redacted += u64::from(engine.redact_stored(caller, stored)?);
+    }
+    Ok(redacted)
+}

@@ -1,0 +1,36 @@
+//! How transcripts were read that were left unread: the process that reads on has to know it.
+
+use loci_core::Result;
+use loci_engine::Engine;
+use serde_json::json;
+
+/// The setting with the transcripts that the other callers in the space may read, too.
+pub const SHARED: &str = "shared_transcripts";
+/// The setting with the transcripts that are filed with their secrets.
+pub const VERBATIM: &str = "verbatim_transcripts";
+/// Transcripts that a setting names at most, the last ones.
+const TRANSCRIPTS_MAX: usize = 256;
+
+/// The paths of the transcripts that a setting names, of those that were not read to their end when they were last read.
+///
+/// # Errors
+/// `unavailable` if the store cannot be read.
+pub fn named_by(engine: &Engine, setting: &str) -> Result<Vec<String>> {
+    let text = engine.setting(&super::caller(), setting)?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+}
+
+/// Has a setting name a transcript, or not.
+///
+/// # Errors
+/// `unavailable` if the store cannot be used.
+pub fn name(engine: &Engine, setting: &str, path: &str, is_named: bool) -> Result<()> {
+    let mut paths = named_by(engine, setting)?;
+    if paths.iter().any(|known| known == path) == is_named {
+        return Ok(());
+    }
+    paths.retain(|known| known != path);
+    paths.extend(is_named.then(|| path.to_owned()));
+    paths.drain(..paths.len().saturating_sub(TRANSCRIPTS_MAX));
+    engine.put_setting(&super::caller(), setting, json!(paths).to_string())
+}
