@@ -23,7 +23,9 @@ impl Redactions {
 
     /// Adds all of another count.
     pub fn add_all(&mut self, other: &Redactions) {
-        other.iter().for_each(|(kind, count)| self.add(kind, count));
+        for (kind, count) in other.iter() {
+            self.add(kind, count);
+        }
     }
 
     /// The kinds in alphabetical order, each with its count.
@@ -106,7 +108,9 @@ impl<'a> Redacted<'a> {
     /// The secrets that it held, counted by kind.
     pub fn found(&self) -> Redactions {
         let mut found = Redactions::default();
-        self.removed.iter().for_each(|removed| found.add(removed.kind, 1));
+        for removed in &self.removed {
+            found.add(removed.kind, 1);
+        }
         found
     }
 

@@ -72,7 +72,8 @@ impl Reply {
     fn with_further_notice(mut self, notice: Option<String>) -> Self {
         let Some(further) = notice else { return self };
         let is_status = self.structured.get("status").is_some_and(|status| *status == self.text);
-        let is_json = self.text == self.structured.to_string();
+        let json = self.structured.to_string();
+        let is_json = self.text == json;
         let notice = self.notice.take().map_or_else(|| further.clone(), |first| format!("{first}; {further}"));
         match self.structured.as_object_mut().filter(|_| is_json || is_status) {
             Some(object) => {

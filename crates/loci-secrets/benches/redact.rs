@@ -25,7 +25,7 @@ fn main() {
     let key = |number: usize| {
         format!("ghp_{:036x}", (number as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
     };
-    let secrets: String = (1..100).map(|number| format!("GITHUB_TOKEN={}\n", key(number))).collect();
+    let secrets = (1..100).map(key).collect::<Vec<_>>().join("\nGITHUB_TOKEN=");
     println!("us for each text of {BYTES} bytes");
     for (name, text) in [("prose", PROSE), ("code", CODE), ("hashes", HASHES), ("secrets", &secrets)] {
         let text: String = text.chars().cycle().take(BYTES).collect();

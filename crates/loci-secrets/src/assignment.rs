@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::random::{is_password, is_random};
+use crate::random::{is_computed, is_password, is_random};
 
 /// Parts of names that a secret may be assigned to; where one stands, the name is looked at.
 pub const NAME_PARTS: [&str; 9] =
@@ -42,7 +42,7 @@ pub fn secret(text: &str, hit: Range<usize>) -> Option<(Range<usize>, &'static s
     let family = family(name)?;
     let (range, is_quoted) = value(bytes, value_at)?;
     let found = text.get(range.clone())?;
-    if found.contains("[redacted") || found.contains("://") {
+    if found.contains("[redacted") || found.contains("://") || (!is_quoted && is_computed(found)) {
         return None;
     }
     let kind = match family {
@@ -190,7 +190,7 @@ const AFTER: [&str; 22] = [
     "current",
 ];
 /// Words by which a name stands for what need not be secret.
-const OPEN: [&str; 56] = [
+const OPEN: [&str; 57] = [
     "public",
     "pub",
     "publishable",
@@ -247,6 +247,7 @@ const OPEN: [&str; 56] = [
     "tree",
     "revision",
     "message",
+    "websocket",
 ];
 /// Ends of words that are a key and no other word, as in `apikey`.
 const KEYS: [&str; 13] = [

@@ -95,7 +95,7 @@ pub fn is_password(value: &str, is_quoted: bool) -> bool {
         && !is_placeholder_password(value)
         && !is_path(value)
         && !is_uuid(bytes)
-        && (is_quoted || !is_code(value))
+        && (is_quoted || !is_field(value))
 }
 
 /// Whether what stands where a password belongs is a placeholder.
@@ -110,7 +110,9 @@ pub fn is_placeholder_password(value: &str) -> bool {
 /// Bits for each byte, by how often each byte occurs.
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
-    bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    for byte in bytes {
+        counts[usize::from(*byte)] += 1;
+    }
     let total = bytes.len() as f64;
     let bits = |count: u32| {
         let share = f64::from(count) / total;
@@ -193,22 +195,46 @@ fn is_public(value: &str) -> bool {
 /// Whether it is a path of files.
 fn is_path(value: &str) -> bool {
     ["/", "./", "../", "~/"].iter().any(|prefix| value.starts_with(prefix))
+        || (value.contains('/') && value.contains('.'))
         || value.as_bytes().get(1..3).is_some_and(|drive| drive == b":\\")
 }
 
-/// Whether an unquoted value is a piece of a program: a call, a field, an index.
-fn is_code(value: &str) -> bool {
-    let end =
-        value.find(|character: char| !character.is_ascii_alphanumeric() && character != '_').unwrap_or(value.len());
-    let (name, rest) = value.split_at(end);
-    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    let next = rest.as_bytes().get(1).copied().unwrap_or_default();
-    is_name
-        && match rest.as_bytes().first() {
-            Some(b'(' | b'[') => true,
-            Some(b'.' | b':' | b'-') => next.is_ascii_alphabetic() || matches!(next, b':' | b'>' | b'_'),
-            _ => false,
-        }
+/// Whether an unquoted value is a field of something in a program: `config.password`.
+fn is_field(value: &str) -> bool {
+    let (name, rest) = split_name(value);
+    !name.is_empty() && rest.strip_prefix(['.', '-']).is_some_and(|rest| rest.starts_with(is_name_start))
+}
+
+/// Whether an unquoted value is computed: a call, an index, a path, a pointer, a number.
+pub fn is_computed(value: &str) -> bool {
+    let value = value.strip_prefix("::").unwrap_or(value);
+    let (name, rest) = split_name(value);
+    let goes_on = ["(", "[", "::", "->", "!("].iter().any(|next| rest.starts_with(next));
+    (goes_on && name.starts_with(is_name_start)) || value.starts_with(['*', '&', '(', '|']) || is_number(value)
+}
+
+fn is_name_start(first: char) -> bool {
+    first.is_ascii_alphabetic() || first == '_'
+}
+
+fn split_name(value: &str) -> (&str, &str) {
+    let is_end = |character: char| !character.is_ascii_alphanumeric() && character != '_';
+    value.split_at(value.find(is_end).unwrap_or(value.len()))
+}
+
+/// Whether it is a number as programs write it: `-12`, `0x1f`, `1_000u32`.
+fn is_number(value: &str) -> bool {
+    let value = value.trim_end_matches(';');
+    let value = value.strip_prefix('-').unwrap_or(value);
+    let is_hex = value.starts_with("0x") || value.starts_with("0X");
+    let suffixes = [
+        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64", "L", "U",
+    ];
+    let digits = suffixes.iter().find_map(|suffix| value.strip_suffix(suffix)).unwrap_or(value);
+    let digits = if is_hex { digits.get(2..).unwrap_or_default() } else { digits };
+    let is_digit =
+        |byte: u8| byte == b'_' || byte == b'.' || byte.is_ascii_digit() || (is_hex && byte.is_ascii_hexdigit());
+    !digits.is_empty() && digits.bytes().all(is_digit)
 }
 
 #[cfg(test)]
@@ -234,6 +260,18 @@ mod tests {
     }
 
     #[test]
+    fn what_programs_compute_is_told_from_values() {
+        for value in
+            ["getPassword2()", "GUID::from_u128(0x1f)", "*const", "-1073741718i32", "0x3f2a", "1_000u32", "keys[2]"]
+        {
+            assert!(is_computed(value), "{value}");
+        }
+        for value in ["hunter2", "3f9a1c7be2d045886a0f", "q7Xw2PzL9vKd4TnB", "a.b-c", "Tr0ub4dor&3"] {
+            assert!(!is_computed(value), "{value}");
+        }
+    }
+
+    #[test]
     fn passwords_are_told_from_code_and_words() {
         for (value, is_quoted, expected) in [
             ("hunter2", false, true),
@@ -241,7 +279,7 @@ mod tests {
             ("s3cret!", false, true),
             ("string", false, false),
             ("config.password2", false, false),
-            ("getPassword2()", false, false),
+            ("tests/ui/a1.rs", true, false),
             ("${DB_PASSWORD1}", true, false),
             ("/run/secrets/db1", true, false),
             ("password", true, false),

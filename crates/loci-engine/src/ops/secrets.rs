@@ -81,7 +81,9 @@ impl Engine {
                 name_note(&mut found, &space, file);
             } else if let Some((id, holder, texts)) = holder_of(record) {
                 let mut redactions = Redactions::default();
-                texts.iter().for_each(|text| redactions.add_all(&self.redact(text).found()));
+                for text in &texts {
+                    redactions.add_all(&self.redact(text).found());
+                }
                 if !redactions.is_empty() {
                     found.push(StoredSecret { space, id, redactions, holder });
                 }
@@ -159,7 +161,9 @@ impl Engine {
         let (mut memories, mut sum) = (0, Redactions::default());
         for (text, count) in self.store.attribute_values(&filter, Redactions::ATTRIBUTE)? {
             let redactions = Redactions::from_text(&text);
-            redactions.iter().for_each(|(kind, each)| sum.add(kind, each * count));
+            for (kind, each) in redactions.iter() {
+                sum.add(kind, each * count);
+            }
             memories += if redactions.is_empty() { 0 } else { count };
         }
         Ok((memories, sum))

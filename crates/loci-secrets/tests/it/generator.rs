@@ -501,8 +501,10 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
         }),
         ("mangled symbol", |draw| format!("_ZN4core3fmt9Formatter9write_str17h{}E\n", draw.text(HEX, 16))),
         ("svg", |draw| {
-            let path: String =
-                (0..20).map(|_| format!("M{}.{} {}l", draw.number(99), draw.number(999), draw.number(99))).collect();
+            let mut path = String::new();
+            for _ in 0..20 {
+                path += &format!("M{}.{} {}l", draw.number(99), draw.number(999), draw.number(99));
+            }
             format!("<path d=\"{path}\" key=\"path-{}\"/>", draw.number(99))
         }),
     ],

@@ -413,7 +413,9 @@ fn parts_of(
     for Said { speaker, at, text } in messages {
         let Redacted { text, removed } = redact(&text);
         let mut found = Redactions::default();
-        removed.iter().for_each(|removed| found.add(removed.kind, 1));
+        for removed in &removed {
+            found.add(removed.kind, 1);
+        }
         made.redacted.add_all(&found);
         let known = [(mempalace::SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
         let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));

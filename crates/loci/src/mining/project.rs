@@ -207,7 +207,9 @@ impl Work<'_> {
             })
             .collect();
         let mut behind = Redactions::default();
-        removed.for_each(|removed| behind.add(removed.kind, 1));
+        for removed in removed {
+            behind.add(removed.kind, 1);
+        }
         if let Some(last) = parts.last_mut() {
             behind.write_to(&mut last.attributes);
         }

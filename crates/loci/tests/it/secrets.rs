@@ -116,7 +116,13 @@ fn the_setting_decides_what_is_redacted() {
         place.write("project/a.md", format!("of a file: {secret}\n"));
         place.json(&["palace", "mine", place.path("project").to_str().unwrap()]);
         let added = place.run(&["add", &format!("of a tool: {secret}")]).succeeded();
-        place.run(&["search", &format!("where is {secret}")]).succeeded();
+        let params = json!({"name": "recall", "arguments": {"query": format!("where is {secret}")}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        place.run_with_stdin(&["mcp", "mememory"], format!("{call}\n").as_bytes()).succeeded();
         let export = exported(&place);
         let is_redacted = |what: &str| !export.contains(&format!("{what}: {secret}"));
         assert_eq!((is_redacted("of a file"), is_redacted("of a tool")), (of_files, of_tools), "{setting}");
@@ -124,7 +130,8 @@ fn the_setting_decides_what_is_redacted() {
             added.stderr.contains("secrets were taken out before anything was stored: github-token 1"),
             of_tools
         );
-        let audit = place.run(&["audit"]).succeeded().stdout;
+        let audit = place.run(&["--json", "audit"]).succeeded().stdout;
+        assert!(audit.contains("where is "), "{audit}");
         assert_eq!(audit.contains(&secret), !of_tools, "{setting}: {audit}");
         assert_eq!(holds(&place, &secret), !of_tools, "{setting}");
     }

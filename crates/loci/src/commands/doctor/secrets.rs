@@ -44,7 +44,9 @@ pub fn run(settings: &Settings, redacts: bool, is_sure: bool, output: Output) ->
 
 fn report(found: &[StoredSecret], redacted: u64, pending: u64, output: Output) -> Result<(), Failure> {
     let mut counts = Redactions::default();
-    found.iter().for_each(|stored| counts.add_all(&stored.redactions));
+    for stored in found {
+        counts.add_all(&stored.redactions);
+    }
     let by_kind = |redactions: &Redactions| -> Value {
         json!(redactions.iter().map(|(kind, count)| (kind.to_owned(), count)).collect::<BTreeMap<_, _>>())
     };
