@@ -28,6 +28,56 @@ pub struct AuditEntry {
     pub results: Option<u64>,
     /// Why it failed; none if it did not.
     pub failure: Option<AuditFailure>,
+    /// The records that it read by their ids, stored, changed or deleted, in the order in which it came to them, each
+    /// once: at most [`AUDIT_RECORDS_MAX`](crate::limits::AUDIT_RECORDS_MAX).
+    pub records: Vec<AuditRecord>,
+    /// How many more there were.
+    pub further_records: u64,
+}
+
+/// A record that a call came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditRecord {
+    /// Its id: of a memory, a fact, a tunnel or a decision.
+    pub id: String,
+    /// What the call did to it.
+    pub verb: RecordVerb,
+    /// Whether a [wipe](crate::Store::wipe) of the user would have removed it then. What the user did to others stays
+    /// in the log.
+    pub is_own: bool,
+}
+
+/// What a call did to a record, the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RecordVerb {
+    /// It read the record, whose id it knew.
+    Read,
+    /// It changed the record.
+    Changed,
+    /// It stored the record.
+    Stored,
+    /// It deleted the record, softly or for good.
+    Deleted,
+}
+
+impl RecordVerb {
+    /// Every verb, weakest first.
+    pub const ALL: [RecordVerb; 4] = [RecordVerb::Read, RecordVerb::Changed, RecordVerb::Stored, RecordVerb::Deleted];
+
+    /// The word for it in stores and for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RecordVerb::Read => "read",
+            RecordVerb::Changed => "changed",
+            RecordVerb::Stored => "stored",
+            RecordVerb::Deleted => "deleted",
+        }
+    }
+
+    /// The verb with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        RecordVerb::ALL.into_iter().find(|verb| verb.name() == name)
+    }
 }
 
 /// Why a call failed.
@@ -48,6 +98,8 @@ pub struct AuditQuery {
     pub user: Option<String>,
     /// Only those of this tool.
     pub tool: Option<String>,
+    /// Only those that name the record with this id.
+    pub record: Option<String>,
     /// Only those of this moment or later.
     pub since: Option<Timestamp>,
     /// Only those with a higher number, the first of these; if none, the last ones.

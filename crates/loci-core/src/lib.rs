@@ -33,11 +33,12 @@ mod sweep_clock;
 mod time;
 mod token;
 mod tokens;
+mod trail;
 mod unit_vector;
 mod web;
 
 pub use archive::{ArchiveStore, Archived, Record};
-pub use audit::{AuditEntry, AuditFailure, AuditQuery, AuditStore};
+pub use audit::{AuditEntry, AuditFailure, AuditQuery, AuditRecord, AuditStore, RecordVerb};
 pub use cache::{CacheEntry, CacheStore};
 pub use citation::{Citation, CitationKind};
 pub use decision::{Decision, DecisionStore};
@@ -50,13 +51,15 @@ pub use id::{MemoryId, Space};
 pub use idempotency::{IdempotencyStore, KeyedAnswer};
 pub use identity::{Identity, SCOPE_PREFIX, TokenVerifier};
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
-pub use memory::{Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, Thread, Tier, Visibility};
+pub use memory::{
+    ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, Thread, Tier, Visibility,
+};
 pub use note::{
     ContentHash, Created, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, Note, NoteContent, NoteFile,
     NoteFolder, NoteLock, NoteStore,
 };
 pub use passage::{Passage, Term, Vector};
-pub use principal::{Caller, Ownership, Principal, Reader, Scope, Scopes};
+pub use principal::{Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, pseudonym};
 pub use redactor::{Redacted, Redactions, Redactor, Removed};
 pub use search::{Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace};
 pub use setting::SettingStore;
@@ -66,5 +69,6 @@ pub use sweep_clock::{ClockJump, SweepClock};
 pub use time::{Clock, Timestamp};
 pub use token::{Token, TokenHash, TokenStore};
 pub use tokens::TokenCounter;
+pub use trail::Trail;
 pub use unit_vector::unit_vector;
 pub use web::{WebPage, WebSearch};

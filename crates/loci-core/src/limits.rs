@@ -99,6 +99,8 @@ pub const CITED_CONTENT_BYTES_MAX: usize = 64 << 10;
 pub const TOKEN_BYTES_MAX: usize = 16 << 10;
 /// Words in the summary of a memory.
 pub const SUMMARY_WORDS_MAX: usize = 100;
+/// Records that an entry of the audit log names; it counts the others.
+pub const AUDIT_RECORDS_MAX: usize = 100;
 /// Characters of a query that the audit log keeps.
 pub const AUDIT_QUERY_CHARACTERS_MAX: usize = 1_024;
 /// Audit entries and returns of memories that one process holds before they are written; beyond

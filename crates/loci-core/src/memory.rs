@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Citation, Error, MemoryId, Result, Space, Timestamp, limits};
+use crate::{Caller, Citation, Error, MemoryId, Principal, Result, Scope, Space, Timestamp, limits};
 
 /// The weight of a memory whose writer names none.
 const WEIGHT_DEFAULT: f64 = 0.5;
 /// How far from 0 a similarity may be: a cosine, with what quantisation adds to it.
 const SIMILARITY_MAX: f32 = 1.1;
+
+/// The name that stands for a caller without one.
+pub const ANONYMOUS: &str = "anonymous";
 
 /// One memory. `(space, id)` is its key.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +58,12 @@ pub struct Memory {
     pub owner: Option<String>,
     /// The name under which the writer acted, for people; none if that is the owner.
     pub actor: Option<String>,
+    /// The subject who wrote the text that it has now, if that is not the owner; [`ANONYMOUS`] for a caller without a
+    /// name.
+    pub updated_by: Option<String>,
+    /// Whether an administrator wrote the text that it has now: a caller with the scope `admin`, or a person in a file
+    /// of the folder of notes. The engine sets it, and no argument does.
+    pub by_admin: bool,
     /// Who else may read and write it.
     pub visibility: Visibility,
     /// The memory that this one replaces.
@@ -106,6 +115,8 @@ impl Memory {
             origin: String::new(),
             owner: None,
             actor: None,
+            updated_by: None,
+            by_admin: false,
             visibility: Visibility::Private,
             supersedes: None,
             superseded_by: None,
@@ -115,6 +126,25 @@ impl Memory {
             updated_at: now,
             revision: 1,
         }
+    }
+
+    /// The name of who wrote the text that it has now: [`ANONYMOUS`], if that was a caller without one.
+    pub fn writer(&self) -> &str {
+        self.updated_by.as_deref().or(self.owner.as_deref()).unwrap_or(ANONYMOUS)
+    }
+
+    /// Notes that this caller wrote the text that it has now.
+    pub fn set_writer(&mut self, caller: &Caller) {
+        let Principal { subject, scopes, .. } = &caller.principal;
+        let is_owner = *subject == self.owner;
+        self.updated_by = (!is_owner).then(|| subject.clone().unwrap_or_else(|| ANONYMOUS.to_owned()));
+        self.by_admin = scopes.allow(Scope::Admin);
+    }
+
+    /// Whether a [wipe](crate::Store::wipe) of its owner removes it: all but what is common, and messages with what was
+    /// made of them in any case.
+    pub fn goes_with_owner(&self) -> bool {
+        self.visibility != Visibility::Common || self.tier == Tier::ShortTerm || self.enrichment.is_some()
     }
 
     /// Whether it has not expired at `now`.

@@ -1,6 +1,6 @@
 //! Who asks, and what that allows.
 
-use crate::{Error, ErrorCode, Memory, Result, Space, Visibility};
+use crate::{Error, ErrorCode, Memory, Result, Space, Trail, Visibility};
 
 /// What a caller may do. `admin` includes the two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,6 +54,25 @@ impl Scopes {
     }
 }
 
+/// The subject of the person at this machine.
+pub const LOCAL: &str = "local";
+
+/// What the pseudonym of a wiped user begins with.
+const PSEUDONYM_PREFIX: &str = "wiped-";
+/// Characters after that.
+const PSEUDONYM_CHARACTERS: usize = 32;
+
+/// The pseudonym of a wiped user that these random bits make.
+pub fn pseudonym(random: u128) -> String {
+    format!("{PSEUDONYM_PREFIX}{random:032x}")
+}
+
+/// Whether a name has the form of the pseudonym under which a [wipe](crate::Store::wipe) leaves what a user did to
+/// records that stay.
+pub fn is_pseudonym(name: &str) -> bool {
+    name.strip_prefix(PSEUDONYM_PREFIX).is_some_and(|rest| rest.chars().count() == PSEUDONYM_CHARACTERS)
+}
+
 /// Someone who calls: a subject with a token, an anonymous caller, or the local user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
@@ -73,7 +92,7 @@ impl Principal {
 
     /// The person at this machine (stdio, the command line): subject `local`, scope `admin`.
     pub fn local() -> Self {
-        Principal::new("local", Scopes::of(&[Scope::Admin]))
+        Principal::new(LOCAL, Scopes::of(&[Scope::Admin]))
     }
 
     /// A caller that needs no token (HTTP with `--no-auth`): no subject, may read and write.
@@ -107,12 +126,15 @@ pub struct Caller {
     /// Whether the subject is a mere claim: that of a caller without a name, whom a server without
     /// authentication trusts. It owns what came in through the same tool set, and nothing else.
     pub is_claimed: bool,
+    /// The records that the call comes to.
+    pub trail: Trail,
 }
 
 impl Caller {
     /// A principal that calls through no tool set in particular.
     pub fn new(space: Space, principal: Principal) -> Self {
-        Caller { space, principal, origin: "loci", ownership: Ownership::Usual, is_claimed: false }
+        let trail = Trail::default();
+        Caller { space, principal, origin: "loci", ownership: Ownership::Usual, is_claimed: false, trail }
     }
 
     /// The person at this machine, in the default space.
@@ -137,7 +159,7 @@ impl Caller {
     /// with what came in through the same tool set alone.
     ///
     /// # Errors
-    /// `forbidden` if it is somebody else's name.
+    /// `forbidden` if it is another subject's name, or the pseudonym of a wiped user.
     pub fn acting_for(&self, argument: &str, user: &str) -> Result<Caller> {
         let Principal { subject, actor, scopes } = &self.principal;
         if !scopes.allow(Scope::Admin)
@@ -145,6 +167,12 @@ impl Caller {
         {
             let message = format!(
                 "`{argument}` must be `{subject}`, whom your token was made for; only a token with the scope `admin` acts for others"
+            );
+            return Err(Error::new(ErrorCode::Forbidden, message).of_argument(argument));
+        }
+        if !scopes.allow(Scope::Admin) && is_pseudonym(user) {
+            let message = format!(
+                "`{argument}` is the pseudonym of a wiped user; only a token with the scope `admin` acts for it"
             );
             return Err(Error::new(ErrorCode::Forbidden, message).of_argument(argument));
         }

@@ -246,7 +246,7 @@ pub struct Sweep {
     pub expired_at: Timestamp,
     /// Memories softly deleted at this moment or before.
     pub deleted_until: Timestamp,
-    /// Entries of the audit log before this moment.
+    /// Entries of the audit log before this moment, but those under the pseudonym of a wiped user.
     pub audited_before: Timestamp,
     /// What is remembered of wipes before this moment.
     pub wiped_before: Timestamp,
@@ -463,13 +463,26 @@ pub trait Store:
     /// happened after every change so far. The actor goes where the owner's name does. Costs by the
     /// owner's data, not by all.
     ///
+    /// With `pseudonym`, that takes the place of the name of the owner on common memories and tunnels, and of the
+    /// [writer](Memory::updated_by) on memories of others, whose revision rises by one, too. The audit entries that say
+    /// what the owner stored, changed or deleted besides [its own](crate::AuditRecord::is_own) records stay under it,
+    /// without the query, the message, the results and all other records; they count as removed. No later
+    /// [`sweep`](Store::sweep) removes them, only a wipe of the pseudonym does.
+    ///
     /// With `origin`, memories that came in through another tool set stay as they are, names included, and so
     /// do the answers and audit entries of calls that did, those to come as well; and writes through another tool
     /// set that are under way go on.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written. Then nothing was removed.
-    fn wipe(&self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Result<Wiped>;
+    fn wipe(
+        &self,
+        space: &Space,
+        owner: &str,
+        origin: Option<&str>,
+        pseudonym: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Wiped>;
 
     /// Makes the store ready to search, and waits for that, but no longer than this: what it has to load first, it
     /// goes on loading in the background. A search that comes before the end waits for it.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use loci_core::{AuditEntry, AuditFailure, Caller, ErrorCode, Result, limits};
+use loci_core::{AuditEntry, AuditFailure, Caller, ErrorCode, Result, Trail, limits};
 use loci_engine::Engine;
 use serde_json::Value;
 
@@ -17,6 +17,7 @@ pub struct BegunCall<'a> {
     tool: &'a Tool,
     /// None when it is noted.
     entry: Option<AuditEntry>,
+    trail: Trail,
     begun: Instant,
 }
 
@@ -41,11 +42,14 @@ impl<'a> BegunCall<'a> {
             }),
             results: None,
             failure: None,
+            records: Vec::new(),
+            further_records: 0,
         };
-        BegunCall { engine: context.engine, tool, entry: Some(entry), begun: Instant::now() }
+        let trail = context.caller.trail.clone();
+        BegunCall { engine: context.engine, tool, entry: Some(entry), trail, begun: Instant::now() }
     }
 
-    /// Notes how it ended.
+    /// Notes how it ended. That a destructive call went well is durable when this returns.
     pub fn end(mut self, outcome: &Result<Reply>) {
         let Some(mut entry) = self.entry.take() else { return };
         // A wipe takes along what was noted of the user before it, but not the note of itself.
@@ -70,7 +74,12 @@ impl<'a> BegunCall<'a> {
 
     fn note(&self, mut entry: AuditEntry) {
         entry.duration_microseconds = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.engine.audit(entry);
+        (entry.records, entry.further_records) = self.trail.take();
+        if self.tool.hints.destructive && entry.failure.is_none() {
+            self.engine.audit_durably(entry);
+        } else {
+            self.engine.audit(entry);
+        }
     }
 }
 

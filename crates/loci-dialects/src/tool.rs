@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use loci_core::{Caller, Error, ErrorCode, Ownership, Redactions, Result, Scope, Scopes};
+use loci_core::{Caller, Error, ErrorCode, Ownership, Redactions, Result, Scope, Scopes, Trail};
 use loci_engine::{Engine, check};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -390,7 +390,8 @@ impl Dialect {
 
     /// A caller who comes through this dialect.
     pub fn caller(&self, caller: &Caller) -> Caller {
-        Caller { origin: self.name, ownership: self.ownership, ..caller.clone() }
+        // Each call has a trail of its own.
+        Caller { origin: self.name, ownership: self.ownership, trail: Trail::default(), ..caller.clone() }
     }
 }
 

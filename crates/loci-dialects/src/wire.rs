@@ -2,10 +2,10 @@
 
 use jiff::fmt::temporal::SpanParser;
 use jiff::{SignedDuration, Unit};
-use loci_core::{Error, Result, Timestamp, limits};
-use loci_engine::{Embedding, Hit, Signals};
+use loci_core::{Caller, Error, Memory, Result, Timestamp, limits};
+use loci_engine::{Embedding, Hit, Signals, author_of, owner_name, shown_name};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -35,6 +35,35 @@ pub fn string_or_null(_: &mut SchemaGenerator) -> Schema {
 pub fn rounded(number: f64, digits: i32) -> f64 {
     let scale = 10f64.powi(digits);
     (number * scale).round() / scale
+}
+
+/// Who wrote a memory, for a reader.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Authorship {
+    /// Who wrote it, if not you: the name for people, with that of the owner where it is another one; `anonymous` for
+    /// a caller without a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
+    /// Who wrote the text that it has now, if that is not who wrote it first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    updated_by: Option<String>,
+}
+
+impl Authorship {
+    /// Who wrote a memory, for this reader.
+    pub fn of(reader: &Caller, memory: &Memory) -> Self {
+        Authorship { author: author_of(reader, memory), updated_by: memory.updated_by.as_deref().map(shown_name) }
+    }
+
+    /// The author, if that is not the reader.
+    pub fn author(&self) -> Option<&str> {
+        self.author.as_deref()
+    }
+
+    /// Of what is no memory: its owner.
+    pub fn of_owner(reader: &Caller, owner: Option<&str>) -> Self {
+        Authorship { author: owner_name(reader, owner), updated_by: None }
+    }
 }
 
 /// Why a result is there, and where it stands: for `_meta` and for people who ask.

@@ -6,7 +6,9 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use loci_core::limits::BUFFERED_MAX;
-use loci_core::{Access, AuditEntry, AuditQuery, Error, MemoryId, Result, Space, Touch};
+use loci_core::{
+    Access, AuditEntry, AuditQuery, Batch, Caller, Change, Error, Expect, MemoryId, RecordVerb, Result, Space, Touch,
+};
 
 use crate::Engine;
 
@@ -62,7 +64,57 @@ impl Noted {
     }
 }
 
+/// What a change does to a record, for the audit log: the verb, the id, and whether a wipe of the caller would remove it.
+fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a str, Option<bool>)> {
+    let is_callers = |owner: &Option<String>| *owner == caller.principal.subject;
+    match change {
+        Change::Put { memory, expect, .. } => {
+            let verb = match expect {
+                Expect::Absent => RecordVerb::Stored,
+                Expect::Revision(_) if memory.forgotten_at.is_some() => RecordVerb::Deleted,
+                Expect::Revision(_) => RecordVerb::Changed,
+            };
+            Some((verb, memory.id.as_str(), Some(is_callers(&memory.owner) && memory.goes_with_owner())))
+        }
+        Change::Delete { id, .. } => Some((RecordVerb::Deleted, id.as_str(), None)),
+        Change::PutFact(fact) => Some((RecordVerb::Stored, &fact.id, Some(false))),
+        Change::EndFact { id, .. } => Some((RecordVerb::Changed, id, Some(false))),
+        Change::PutTunnel { tunnel, expect } => {
+            let verb = if expect.is_some() { RecordVerb::Changed } else { RecordVerb::Stored };
+            Some((verb, &tunnel.id, Some(is_callers(&tunnel.owner) && !tunnel.is_common)))
+        }
+        Change::DeleteTunnel { id } => Some((RecordVerb::Deleted, id, None)),
+        _ => None,
+    }
+}
+
 impl Engine {
+    /// Commits changes in the space of the caller, and notes on its trail the records that they are of.
+    ///
+    /// # Errors
+    /// As for [`Store::commit`](loci_core::Store::commit). Then nothing is noted.
+    pub(crate) fn commit(&self, caller: &Caller, changes: Vec<Change>) -> Result<()> {
+        let noted: Vec<(RecordVerb, String, Option<bool>)> = changes
+            .iter()
+            .filter_map(|change| touched(caller, change))
+            .map(|(verb, id, is_own)| (verb, id.to_owned(), is_own))
+            .collect();
+        self.store.commit(Batch { space: caller.space.clone(), changes })?;
+        for (verb, id, is_own) in noted {
+            caller.trail.note(verb, &id, is_own);
+        }
+        Ok(())
+    }
+
+    /// Notes a call, and writes that down before it returns, unless the store cannot be written: then the entry waits
+    /// for the next [`flush`](Engine::flush).
+    pub fn audit_durably(&self, entry: AuditEntry) {
+        self.audit(entry);
+        if let Err(error) = self.flush() {
+            tracing::warn!(%error, "the audit entry of a destructive call waits to be written");
+        }
+    }
+
     /// Notes a call. It is durable after the next [`flush`](Engine::flush).
     pub fn audit(&self, entry: AuditEntry) {
         self.note(|noted| noted.entries.push(entry));

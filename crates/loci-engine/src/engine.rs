@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use loci_core::{
     Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Forgotten,
-    FormerModels, Memory, MemoryId, NoteFolder, OwnerFilter, Passage, Result, Scope, SourceTree, Store, StoreSize,
-    Term, Tier, Timestamp, TokenCounter, WebSearch,
+    FormerModels, Memory, MemoryId, NoteFolder, OwnerFilter, Passage, RecordVerb, Result, Scope, SourceTree, Store,
+    StoreSize, Term, Tier, Timestamp, TokenCounter, WebSearch,
 };
 use loci_search::fusion::Weights;
 use loci_search::{dates, document, passages::passages};
@@ -53,6 +53,8 @@ pub struct Engine {
     /// What looks after files that memories were made from.
     pub(crate) source_tree: Option<Arc<dyn SourceTree>>,
     pub(crate) token_counter: Arc<dyn TokenCounter>,
+    /// The authors whose directives every reader takes.
+    pub(crate) trusted_authors: Vec<String>,
     pub(crate) phases: Phases,
     /// How long a search for a caller waits until the store is ready to search; without it, until it is.
     pub(crate) search_wait: Option<Duration>,
@@ -89,6 +91,7 @@ impl Engine {
             notes: None,
             source_tree: None,
             token_counter: Arc::new(EstimatedTokens),
+            trusted_authors: Vec::new(),
             phases: Phases::default(),
             search_wait: None,
             redaction: Redaction::default(),
@@ -158,6 +161,12 @@ impl Engine {
     #[must_use]
     pub fn with_search_wait(self, wait: Duration) -> Self {
         Engine { search_wait: Some(wait), ..self }
+    }
+
+    /// The same engine, in which every reader takes directives from these authors, too.
+    #[must_use]
+    pub fn with_trusted_authors(self, trusted_authors: Vec<String>) -> Self {
+        Engine { trusted_authors, ..self }
     }
 
     /// The same engine with these phases of work.
@@ -261,10 +270,12 @@ impl Engine {
         };
         let filter =
             Filter { tiers: vec![Tier::LongTerm, Tier::Apart], apart_origin: None, owner, forgotten, ..filter };
-        let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop();
-        found.ok_or_else(|| {
+        let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop().ok_or_else(|| {
             Error::not_found(format!("there is no memory with the id {id}; list or recall shows the ids"))
-        })
+        })?;
+        let is_own = found.owner == caller.principal.subject && found.goes_with_owner();
+        caller.trail.note(RecordVerb::Read, id.as_str(), Some(is_own));
+        Ok(found)
     }
 
     /// The live memory with this id, if the caller may change it.

@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 mod audit;
+mod authors;
 mod background;
 pub mod check;
 mod engine;
@@ -21,6 +22,7 @@ mod sweep_clock;
 mod title;
 pub mod tokens;
 
+pub use authors::{Trust, author_of, notes_heading, owner_name, quoted, shown_name, writer_of};
 pub use background::{Bell, catch_panic};
 pub use engine::{Engine, SearchMode};
 pub use enrichment::kind_of;

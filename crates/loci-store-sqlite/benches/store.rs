@@ -229,6 +229,8 @@ fn audit_entry(at: Timestamp) -> AuditEntry {
         query: Some("a query of some words".to_owned()),
         results: Some(1),
         failure: None,
+        records: Vec::new(),
+        further_records: 0,
     }
 }
 

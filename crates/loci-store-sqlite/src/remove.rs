@@ -8,7 +8,7 @@ use crate::failure::{Result, conflict};
 use crate::filter_sql::Conditions;
 use crate::note_files::IS_NOTE;
 use crate::read::{bound, parameters};
-use crate::row::MEMORY_HOLDS;
+use crate::row::{MEMORY_HOLDS, memory_holds};
 use crate::write::{delete, log, log_other, passage_keys};
 use crate::writer::Turn;
 use crate::{audit, jobs, tunnels};
@@ -113,17 +113,42 @@ pub(crate) const WIPED: &str = "SELECT row, visibility <> 'common' OR tier = 'sh
 pub(crate) const WIPES: [&str; 2] =
     ["DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2", "DELETE FROM decision WHERE space = ?1 AND owner = ?2"];
 /// What of a user's is of no tool set, and goes with all of them. So does a tunnel that is damaged.
-pub(crate) const WIPES_OF_ALL: [&str; 3] = [
+pub(crate) const WIPES_OF_ALL: [&str; 2] = [
     concat!("DELETE FROM tunnel WHERE space = ?1 AND owner = ?2 AND NOT (is_common AND ", tunnels::holds!(), ")"),
-    "UPDATE tunnel SET owner = NULL WHERE space = ?1 AND owner = ?2",
     "DELETE FROM setting WHERE space = ?1 AND owner = ?2",
 ];
+/// The tunnels of a user that are left then, which get the pseudonym `?3`, if there is one.
+pub(crate) const TUNNELS_LEFT: &str = "UPDATE tunnel SET owner = ?3 WHERE space = ?1 AND owner = ?2";
 /// A user's answers under keys, through any tool set or through that of `?3`. Written as in their index.
 pub(crate) const WIPED_ANSWERS: &str =
     "DELETE FROM keyed_answer WHERE space = ?1 AND ifnull(owner, 0) = ?2 AND (?3 IS NULL OR origin = ?3)";
 /// A user's calls through any tool set or through that of `?3`.
 pub(crate) const WIPED_CALLS: &str =
     "DELETE FROM audit WHERE space = ?1 AND user = ?2 AND (?3 IS NULL OR dialect = ?3)";
+/// The memories of others that a user wrote the text of, of any origin or that of `?3`, but for damaged ones: a change
+/// would give them a checksum that holds.
+pub(crate) const REWRITTEN: &str = concat!(
+    "SELECT m.row FROM memory AS m WHERE m.space = ?1 AND m.updated_by = ?2 AND (?3 IS NULL OR m.origin = ?3) AND ",
+    memory_holds!()
+);
+/// Leaves a user's calls through any tool set or through that of `?3`, which did something to records that are not the
+/// user's own, under the pseudonym `?4`.
+pub(crate) const PSEUDONYMISED_CALLS: &str = concat!(
+    "UPDATE audit SET user = ?4, caller = NULL, query = NULL, results = NULL, message = NULL
+    WHERE space = ?1 AND user = ?2 AND (?3 IS NULL OR dialect = ?3) AND ",
+    audit::holds!(),
+    " AND EXISTS (SELECT 1 FROM audit_record WHERE entry = number AND NOT is_own AND verb <> 'read')"
+);
+/// The other records of the calls under a pseudonym.
+pub(crate) const PSEUDONYMISED_RECORDS: &str = concat!(
+    "DELETE FROM audit_record WHERE entry IN (SELECT number FROM audit WHERE user = ?1)
+    AND (is_own OR verb = 'read' OR NOT ",
+    audit::record_holds!(),
+    ")"
+);
+/// The counts of further records of those calls, which may be the user's own.
+pub(crate) const PSEUDONYMISED_COUNTS: &str =
+    "UPDATE audit_record SET further = 0 WHERE further > 0 AND entry IN (SELECT number FROM audit WHERE user = ?1)";
 /// Calls that the user made for others and whose entries are damaged.
 pub(crate) const WIPED_DAMAGE: &str = concat!(
     "DELETE FROM audit WHERE space = ?1 AND caller = ?2 AND (?3 IS NULL OR dialect = ?3) AND NOT ",
@@ -142,6 +167,7 @@ pub(crate) fn wipe(
     space: &Space,
     owner: &str,
     origin: Option<&str>,
+    pseudonym: Option<&str>,
     now: Timestamp,
 ) -> Result<Wiped> {
     let mut statement = connection.prepare_cached(WIPED)?;
@@ -152,10 +178,13 @@ pub(crate) fn wipe(
             delete(connection, row)?;
             wiped.memories += 1;
         } else {
-            let sql = "UPDATE memory SET owner = NULL, actor = NULL, revision = revision + 1 WHERE row = ?1";
-            connection.prepare_cached(sql)?.execute([row])?;
+            let sql = "UPDATE memory SET owner = ?2, actor = NULL, revision = revision + 1 WHERE row = ?1";
+            connection.prepare_cached(sql)?.execute(params![row, pseudonym])?;
             log(connection, row)?;
         }
+    }
+    if let Some(pseudonym) = pseudonym {
+        wiped.audit_entries += leave_pseudonym(connection, space, owner, origin, pseudonym)?;
     }
     for (sql, removed) in WIPES.into_iter().zip([&mut wiped.cache_entries, &mut wiped.decisions]) {
         *removed = connection.prepare_cached(sql)?.execute([space.as_str(), owner])? as u64;
@@ -164,9 +193,10 @@ pub(crate) fn wipe(
         for sql in WIPES_OF_ALL {
             connection.prepare_cached(sql)?.execute([space.as_str(), owner])?;
         }
+        connection.prepare_cached(TUNNELS_LEFT)?.execute(params![space.as_str(), owner, pseudonym])?;
     }
     let whose = params![space.as_str(), owner, origin];
-    wiped.audit_entries = connection.prepare_cached(WIPED_CALLS)?.execute(whose)? as u64;
+    wiped.audit_entries += connection.prepare_cached(WIPED_CALLS)?.execute(whose)? as u64;
     for sql in [WIPED_ANSWERS, WIPED_DAMAGE, WIPED_NOTE, UNNAME] {
         connection.prepare_cached(sql)?.execute(whose)?;
     }
@@ -180,6 +210,30 @@ pub(crate) fn wipe(
     let at = now.microseconds();
     connection.prepare_cached(sql)?.execute(params![space.as_str(), owner, origin, at, number])?;
     Ok(wiped)
+}
+
+/// Puts the pseudonym in the place of the user's name where it stands on what others have, and on calls that did
+/// something to that; returns how many calls these are.
+fn leave_pseudonym(
+    connection: &Connection,
+    space: &Space,
+    owner: &str,
+    origin: Option<&str>,
+    pseudonym: &str,
+) -> Result<u64> {
+    let mut statement = connection.prepare_cached(REWRITTEN)?;
+    let rows = statement.query_map(params![space.as_str(), owner, origin], |row| row.get(0))?;
+    for row in rows.collect::<rusqlite::Result<Vec<i64>>>()? {
+        let sql = "UPDATE memory SET updated_by = ?2, revision = revision + 1 WHERE row = ?1";
+        connection.prepare_cached(sql)?.execute(params![row, pseudonym])?;
+        log(connection, row)?;
+    }
+    let whose = params![space.as_str(), owner, origin, pseudonym];
+    let calls = connection.prepare_cached(PSEUDONYMISED_CALLS)?.execute(whose)? as u64;
+    for sql in [PSEUDONYMISED_RECORDS, PSEUDONYMISED_COUNTS] {
+        connection.prepare_cached(sql)?.execute([pseudonym])?;
+    }
+    Ok(calls)
 }
 
 /// The latest moment and the newest change of the wipes that concern a user's data of the origin `?3`; of any,
@@ -238,7 +292,13 @@ impl Due {
             due("cache_entry", "expires_at <= ?1", "expires_at", sweep.expired_at),
             due("decision", "expires_at <= ?1", "expires_at", sweep.expired_at),
             due("keyed_answer", "expires_at <= ?1", "expires_at", sweep.expired_at),
-            due("audit", "at < ?1", "at", sweep.audited_before),
+            // As in its index.
+            due(
+                "audit",
+                "at < ?1 AND (user IS NULL OR user NOT GLOB 'wiped-????????????????????????????????')",
+                "at",
+                sweep.audited_before,
+            ),
             due("wipe", "at < ?1", "at", sweep.wiped_before),
         ]
     }

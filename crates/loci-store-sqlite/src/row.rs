@@ -14,9 +14,9 @@ use crate::index::StoredMemory;
 /// The columns of `memory AS m` that [`read_memory`] reads, in its order.
 pub(crate) const COLUMNS: &str = "m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, m.delivery, \
      m.owner, m.visibility, m.supersedes, m.expires_at, m.created_at, m.updated_at, m.revision, m.tier, m.source, \
-     m.origin, m.actor, m.forgotten_at";
+     m.origin, m.actor, m.forgotten_at, m.updated_by, m.by_admin";
 /// The first column after those.
-pub(crate) const NEXT_COLUMN: usize = 20;
+pub(crate) const NEXT_COLUMN: usize = 22;
 
 /// What a query for whole records selects from.
 pub(crate) const WHOLE_TABLES: &str =
@@ -25,11 +25,12 @@ pub(crate) const WHOLE_TABLES: &str =
 macro_rules! memory_holds {
     () => {
         "m.checksum IS loci_checksum(m.row, m.space, m.id, m.collection, m.section, m.kind, m.weight, m.tier, \
-         m.delivery, m.origin, m.owner, m.actor, m.visibility, m.supersedes, m.source, m.thread, m.position, \
-         m.enrichment, m.expires_at, m.created_at, m.updated_at, m.deleted_at, m.forgotten_at, m.revision, \
+         m.delivery, m.origin, m.owner, m.actor, m.updated_by, m.by_admin, m.visibility, m.supersedes, m.source, \
+         m.thread, m.position, m.enrichment, m.expires_at, m.created_at, m.updated_at, m.deleted_at, m.forgotten_at, m.revision, \
          m.text_checksum, m.title, m.tags, m.summary, m.links, m.attributes, m.citations)"
     };
 }
+pub(crate) use memory_holds;
 /// That as a condition.
 pub(crate) const MEMORY_HOLDS: &str = memory_holds!();
 /// The columns of them that [`read_whole`] reads after [`COLUMNS`], in its order.
@@ -107,6 +108,8 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
         origin: row.get(17)?,
         owner: row.get(8)?,
         actor: row.get(18)?,
+        updated_by: row.get(20)?,
+        by_admin: row.get(21)?,
         visibility: Visibility::from_name(name(9)?).ok_or_else(damaged)?,
         supersedes: read_id(row, 10)?,
         superseded_by: None,

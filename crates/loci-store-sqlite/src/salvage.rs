@@ -186,10 +186,14 @@ fn search(pages: &Pages) -> Result<(Scratch, Report)> {
     }
     let trees = Trees::walk(pages, &mut report);
     let (scratch, tables) = Scratch::new()?;
-    if pages.version == Some(schema::VERSION) {
+    if let Some(version) = pages.version {
         let wrong = scratch.wrong_definitions(&trees.definitions)?;
-        if wrong > 0 {
+        if version == schema::VERSION && wrong > 0 {
             let problem = format!("{wrong} tables, indexes or triggers are not defined as loci defines them");
+            report.damage(DamagedPage { number: 1, problem });
+        }
+        if version != schema::VERSION && wrong == 0 {
+            let problem = format!("the header says version {version}, and the tables are those of {}", schema::VERSION);
             report.damage(DamagedPage { number: 1, problem });
         }
     }

@@ -14,7 +14,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 8] = [
+const MIGRATIONS: [(&str, &str); 9] = [
     ("V1__memories", include_str!("../migrations/V1__memories.sql")),
     ("V2__conversations", include_str!("../migrations/V2__conversations.sql")),
     ("V3__analysis", include_str!("../migrations/V3__analysis.sql")),
@@ -23,6 +23,7 @@ const MIGRATIONS: [(&str, &str); 8] = [
     ("V6__palace", include_str!("../migrations/V6__palace.sql")),
     ("V7__integrity", include_str!("../migrations/V7__integrity.sql")),
     ("V8__ends_of_answers", include_str!("../migrations/V8__ends_of_answers.sql")),
+    ("V9__authors", include_str!("../migrations/V9__authors.sql")),
 ];
 
 /// The version that this build reads and writes.

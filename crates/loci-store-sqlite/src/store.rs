@@ -338,9 +338,19 @@ impl Store for SqliteStore {
         self.opened()?.readers.read(|connection| read::census(connection, space, owner, now))
     }
 
-    fn wipe(&self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Result<Wiped> {
-        let (space, owner, origin) = (space.clone(), owner.to_owned(), origin.map(str::to_owned));
-        let wipe = move |connection: &_| remove::wipe(connection, &space, &owner, origin.as_deref(), now);
+    fn wipe(
+        &self,
+        space: &Space,
+        owner: &str,
+        origin: Option<&str>,
+        pseudonym: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Wiped> {
+        let (space, owner) = (space.clone(), owner.to_owned());
+        let (origin, pseudonym) = (origin.map(str::to_owned), pseudonym.map(str::to_owned));
+        let wipe = move |connection: &_| {
+            remove::wipe(connection, &space, &owner, origin.as_deref(), pseudonym.as_deref(), now)
+        };
         let opened = self.opened()?;
         let wiped = opened.writer.run(wipe)?;
         opened.log_has_remains.store(true, Ordering::Relaxed);

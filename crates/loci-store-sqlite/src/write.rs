@@ -139,15 +139,15 @@ fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>, has_
     const INSERT: &str = "INSERT INTO memory (row, space, id, collection, section, kind, tags, weight, delivery, \
          owner, visibility, supersedes, expires_at, created_at, updated_at, revision, tier, source, summary, thread, \
          position, enrichment, links, origin, actor, attributes, citations, forgotten_at, title, \
-         text_checksum) VALUES (?1, ?2, ?3, \
+         text_checksum, updated_by, by_admin) VALUES (?1, ?2, ?3, \
          ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
-         ?26, ?27, ?28, ?29, ?30)";
+         ?26, ?27, ?28, ?29, ?30, ?31, ?32)";
     const UPDATE: &str = "UPDATE memory SET space = ?2, id = ?3, collection = ?4, section = ?5, kind = ?6, \
          tags = ?7, weight = ?8, delivery = ?9, owner = ?10, visibility = ?11, supersedes = ?12, \
          expires_at = ?13, created_at = ?14, updated_at = ?15, revision = ?16, tier = ?17, source = ?18, \
          summary = ?19, thread = ?20, position = ?21, enrichment = ?22, links = ?23, origin = ?24, actor = ?25, \
          attributes = ?26, citations = ?27, forgotten_at = ?28, title = ?29, \
-         text_checksum = ifnull(?30, text_checksum) WHERE row = ?1";
+         text_checksum = ifnull(?30, text_checksum), updated_by = ?31, by_admin = ?32 WHERE row = ?1";
     let sql = if row.is_some() { UPDATE } else { INSERT };
     let written = connection.prepare_cached(sql)?.execute(params![
         row,
@@ -180,6 +180,8 @@ fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>, has_
         memory.forgotten_at.map(Timestamp::microseconds),
         memory.title,
         has_text.then(|| checksum::of(std::iter::once(ValueRef::Text(memory.content.as_bytes())))),
+        memory.updated_by,
+        memory.by_admin,
     ]);
     // The id was looked up before, so it must be the place in the thread.
     unless_taken(written, || {

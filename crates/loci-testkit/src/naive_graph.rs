@@ -54,11 +54,11 @@ impl Graph {
     }
 
     /// Removes the tunnels that nobody else sees, and takes the owner's name off the others.
-    pub(crate) fn forget_owner(&mut self, space: &Space, owner: &str) {
+    pub(crate) fn forget_owner(&mut self, space: &Space, owner: &str, pseudonym: Option<&str>) {
         let is_owned = |tunnel: &Tunnel| tunnel.space == *space && tunnel.owner.as_deref() == Some(owner);
         self.tunnels.retain(|_, tunnel| tunnel.is_common || !is_owned(tunnel));
         for tunnel in self.tunnels.values_mut().filter(|tunnel| is_owned(tunnel)) {
-            tunnel.owner = None;
+            tunnel.owner = pseudonym.map(str::to_owned);
         }
     }
 

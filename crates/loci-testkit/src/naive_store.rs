@@ -8,7 +8,7 @@ use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
     Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage,
     Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, SweepClock, Tally, Tier, Timestamp, Token,
-    Touch, Vector, Visibility, Wiped, check_lease, lease_end_max,
+    Touch, Vector, Visibility, Wiped, check_lease, is_pseudonym, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -274,7 +274,9 @@ impl State {
         let decided = earliest(&mut left, decided.filter(|(at, _)| *at <= sweep.expired_at));
         let answered = self.answers.iter().map(|(key, answer)| (answer.expires_at, key));
         let answered = earliest(&mut left, answered.filter(|(at, _)| *at <= sweep.expired_at));
-        let audited = self.audit.iter().map(|(number, entry)| (entry.at, number));
+        let is_kept = |entry: &AuditEntry| entry.user.as_deref().is_some_and(is_pseudonym);
+        let audited = self.audit.iter().filter(|(_, entry)| !is_kept(entry));
+        let audited = audited.map(|(number, entry)| (entry.at, number));
         let audited = earliest(&mut left, audited.filter(|(at, _)| *at < sweep.audited_before));
         let wiped = self.wipes.iter().map(|(key, wipe)| (wipe.at, key));
         let wiped = earliest(&mut left, wiped.filter(|(at, _)| *at < sweep.wiped_before));
@@ -537,8 +539,15 @@ impl Store for NaiveStore {
         Ok(counts.into_iter().map(|((tier, enrichment), memories)| CensusRow { tier, enrichment, memories }).collect())
     }
 
-    fn wipe(&self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Result<Wiped> {
-        Ok(self.state().wipe(space, owner, origin, now))
+    fn wipe(
+        &self,
+        space: &Space,
+        owner: &str,
+        origin: Option<&str>,
+        pseudonym: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Wiped> {
+        Ok(self.state().wipe(space, owner, origin, pseudonym, now))
     }
 
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {

@@ -6,12 +6,12 @@ use std::cmp::Reverse;
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, Error, IdempotencyStore,
-    KeyedAnswer, MemoryId, QueryVector, Result, Space, Timestamp, Token, TokenHash, TokenStore, Visibility, Wiped,
+    KeyedAnswer, MemoryId, QueryVector, RecordVerb, Result, Space, Timestamp, Token, TokenHash, TokenStore, Wiped,
 };
 
 use crate::NaiveStore;
 use crate::naive_search::vector_cosine;
-use crate::naive_store::{Key, State, conflict, is_of_conversations};
+use crate::naive_store::{Key, State, conflict};
 
 /// Space, owner, operation and key of an answer.
 pub(crate) type AnswerKey = (Space, Option<String>, String, String);
@@ -43,29 +43,41 @@ impl State {
         Ok(())
     }
 
-    pub(crate) fn wipe(&mut self, space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Wiped {
+    pub(crate) fn wipe(
+        &mut self,
+        space: &Space,
+        owner: &str,
+        origin: Option<&str>,
+        pseudonym: Option<&str>,
+        now: Timestamp,
+    ) -> Wiped {
         let mut removed = Vec::new();
         for (key, record) in &mut self.records {
             let memory = &mut record.memory;
             let is_meant = origin.is_none_or(|origin| memory.origin == origin);
-            if memory.space != *space || memory.owner.as_deref() != Some(owner) || !is_meant {
+            if memory.space != *space || !is_meant {
                 continue;
             }
-            if memory.visibility != Visibility::Common || is_of_conversations(memory) {
+            if memory.owner.as_deref() != Some(owner) {
+                if let Some(pseudonym) = pseudonym.filter(|_| memory.updated_by.as_deref() == Some(owner)) {
+                    memory.updated_by = Some(pseudonym.to_owned());
+                    memory.revision += 1;
+                }
+            } else if memory.goes_with_owner() {
                 removed.push(key.clone());
             } else {
-                (memory.owner, memory.actor) = (None, None);
+                (memory.owner, memory.actor) = (pseudonym.map(str::to_owned), None);
                 memory.revision += 1;
             }
         }
         for key in &removed {
             self.remove(key);
         }
-        let before = (self.cache.len(), self.audit.len(), self.decisions.len());
+        let before = (self.cache.len(), self.decisions.len());
         self.cache.retain(|_, entry| entry.space != *space || entry.owner != owner);
         let is_meant =
             |entry: &AuditEntry| entry.space == *space && origin.is_none_or(|origin| entry.dialect == origin);
-        self.audit.retain(|_, entry| !is_meant(entry) || entry.user.as_deref() != Some(owner));
+        let audit_entries = self.wipe_calls(space, owner, origin, pseudonym);
         for entry in self.audit.values_mut().filter(|entry| is_meant(entry)) {
             entry.caller.take_if(|caller| caller == owner);
         }
@@ -75,7 +87,7 @@ impl State {
             !is_meant || answer.space != *space || answer.owner.as_deref() != Some(owner)
         });
         if origin.is_none() {
-            self.graph.forget_owner(space, owner);
+            self.graph.forget_owner(space, owner, pseudonym);
             self.settings.retain(|(of, by, _), _| of != space || by.as_deref() != Some(owner));
         }
         self.version += 1;
@@ -85,9 +97,35 @@ impl State {
         Wiped {
             memories: removed.len() as u64,
             cache_entries: (before.0 - self.cache.len()) as u64,
-            audit_entries: (before.1 - self.audit.len()) as u64,
-            decisions: (before.2 - self.decisions.len()) as u64,
+            audit_entries,
+            decisions: (before.1 - self.decisions.len()) as u64,
         }
+    }
+
+    /// Removes the calls of an owner, or leaves them under the pseudonym if they did something to records of others; of
+    /// how many it did either.
+    fn wipe_calls(&mut self, space: &Space, owner: &str, origin: Option<&str>, pseudonym: Option<&str>) -> u64 {
+        let is_meant =
+            |entry: &AuditEntry| entry.space == *space && origin.is_none_or(|origin| entry.dialect == origin);
+        let of_owner: Vec<u64> = self
+            .audit
+            .iter()
+            .filter(|(_, entry)| is_meant(entry) && entry.user.as_deref() == Some(owner))
+            .map(|(number, _)| *number)
+            .collect();
+        for number in &of_owner {
+            let Some(mut entry) = self.audit.remove(number) else { continue };
+            entry.records.retain(|record| !record.is_own && record.verb != RecordVerb::Read);
+            if let Some(pseudonym) = pseudonym.filter(|_| !entry.records.is_empty()) {
+                (entry.user, entry.caller) = (Some(pseudonym.to_owned()), None);
+                (entry.query, entry.results, entry.further_records) = (None, None, 0);
+                if let Some(failure) = &mut entry.failure {
+                    failure.message = None;
+                }
+                self.audit.insert(*number, entry);
+            }
+        }
+        of_owner.len() as u64
     }
 
     pub(crate) fn keep_answer(&mut self, space: &Space, answer: &KeyedAnswer) -> Result<()> {
@@ -251,6 +289,7 @@ impl AuditStore for NaiveStore {
             query.space.as_ref().is_none_or(|space| entry.space == *space)
                 && (query.user.is_none() || query.user == entry.user)
                 && query.tool.as_ref().is_none_or(|tool| entry.tool == *tool)
+                && query.record.as_ref().is_none_or(|id| entry.records.iter().any(|record| record.id == *id))
                 && query.since.is_none_or(|since| entry.at >= since)
                 && query.after.is_none_or(|after| number > after)
         };

@@ -113,6 +113,12 @@ pub enum Command {
         #[arg(long, value_name = "NAME")]
         project: Option<String>,
     },
+    /// Have a reader take the directives of other authors
+    ///
+    /// A session begins with the directives of its reader, of administrators and of authors that the reader trusts;
+    /// those of others are quoted under their names. Without a name, the authors are listed. The setting
+    /// `trusted_authors` holds for all readers.
+    Trust(Trust),
     /// File projects and conversations as drawers, and look after them
     #[command(subcommand)]
     Palace(Palace),
@@ -315,6 +321,9 @@ pub struct Audit {
     /// Only calls of this tool
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
+    /// Only calls that read this record by its id, stored, changed or deleted it
+    #[arg(long, value_name = "ID")]
+    pub record: Option<String>,
     /// Only calls since then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago such as 90m or 7d
     #[arg(long, value_name = "MOMENT")]
     pub since: Option<String>,
@@ -324,6 +333,22 @@ pub struct Audit {
     /// Go on with new calls as they come, until interrupted
     #[arg(long)]
     pub follow: bool,
+}
+
+#[derive(Args)]
+pub struct Trust {
+    /// The authors: subjects of tokens, or `anonymous` for callers without a token
+    #[arg(value_name = "NAME")]
+    pub authors: Vec<String>,
+    /// Trust them no longer
+    #[arg(long, requires = "authors")]
+    pub remove: bool,
+    /// Who reads
+    #[arg(long, value_name = "NAME", default_value = loci_core::LOCAL)]
+    pub reader: String,
+    /// The space of the reader
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    pub space: String,
 }
 
 #[derive(Subcommand)]

@@ -25,4 +25,5 @@ pub mod serve;
 pub mod show;
 pub mod stats;
 pub mod token;
+pub mod trust;
 pub mod vault;

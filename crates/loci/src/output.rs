@@ -171,6 +171,7 @@ pub fn memory_text(record: &Record) -> String {
     {
         head.extend(value.as_ref().map(|value| format!("{word} {value}")));
     }
+    head.extend(record.authorship.author().map(|author| format!("by {author}")));
     let content = record.content.trim_end().replace('\n', "\n    ");
     format!("{}\n    {content}\n", OneLine(head.join("  ")))
 }
@@ -186,7 +187,7 @@ mod tests {
         let shown = |content: &str| {
             let id = MemoryId::parse("id", "m1").unwrap();
             let memory = Memory::new(Space::default(), id, content, "fact", Timestamp::from_microseconds(0));
-            let text = beginning(&Record::from(memory));
+            let text = beginning(&Record::of(&loci_core::Caller::local(), memory));
             text.split_once('\n').unwrap().1.to_owned()
         };
         assert_eq!(shown("one\ntwo\n"), "    one\n    two\n");

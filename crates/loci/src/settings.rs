@@ -225,6 +225,8 @@ pub struct Settings {
     pub allowed_origins: Vec<String>,
     /// [`ALLOWED_HOSTS`].
     pub allowed_hosts: Vec<String>,
+    /// [`TRUSTED_AUTHORS`].
+    pub trusted_authors: Vec<String>,
     /// What else there is to the HTTP server.
     pub network: Network,
     /// [`EMBEDDING_PROVIDER`] and what belongs to it.
@@ -364,6 +366,7 @@ impl Values {
             bind,
             allowed_origins: self.list(&ALLOWED_ORIGINS),
             allowed_hosts: self.list(&ALLOWED_HOSTS),
+            trusted_authors: self.list(&TRUSTED_AUTHORS),
             network: self.network()?,
             embedding,
             model_folder: self.text(&EMBEDDING_MODEL_FOLDER).map(PathBuf::from),
@@ -598,7 +601,7 @@ mod tests {
     #[test]
     fn the_file_sets_everything() {
         let file = "data = \"d\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
-                    allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\n\
+                    allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nbusy_timeout_seconds = 6\n\
                     [phases]\nqueries = [\"plan=what, and why\", \"paint=how\"]\ntags = [\"plan=a,b\", \"sing=c\"]\n\
@@ -635,6 +638,7 @@ mod tests {
         assert_eq!(settings.search, SearchMode::Words);
         assert_eq!(settings.redaction, RedactionScope::Everything);
         assert_eq!(settings.allowed_origins, ["https://a:1", "https://b:*"]);
+        assert_eq!(settings.trusted_authors, ["ann"]);
         assert_eq!(settings.maintenance, Duration::from_secs(5));
         assert_eq!(settings.busy_timeout, Duration::from_secs(6));
         let Network { public_url, trusted_proxies, tls, rate_limit, oidc } = settings.network;

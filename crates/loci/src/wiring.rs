@@ -208,6 +208,7 @@ impl Parts {
         let mut engine = Engine::new(shared, Arc::clone(&embedder), clock, settings.search)
             .with_policy(policy)
             .with_weights(weights)
+            .with_trusted_authors(settings.trusted_authors.clone())
             .with_notes(Arc::new(notes), loci_dialects::vault::DIALECT.name)
             .with_source_tree(Arc::new(GitTree))
             .with_former_models(Arc::new(KnownModels::of(settings)))

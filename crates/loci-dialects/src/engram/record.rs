@@ -1,7 +1,7 @@
 //! A memory in this dialect's terms.
 
 use loci_core::{Memory, Result, Tier, Visibility};
-use loci_engine::Recall;
+use loci_engine::{Recall, shown_name};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -54,6 +54,9 @@ pub struct Record {
     /// Whose it is; absent if it is nobody's, and so everyone's to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    /// Who wrote the text that it has now, if that is not the owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_by: Option<String>,
     /// `private` to its owner, or `shared` if others may read it; without an owner, everyone may.
     visibility: &'static str,
     /// Of a discovery: `map` or `fact`.
@@ -130,6 +133,7 @@ impl From<Memory> for Record {
             tags: memory.tags,
             actor: memory.actor.or_else(|| memory.owner.clone()).unwrap_or_else(|| ANONYMOUS.to_owned()),
             owner: memory.owner,
+            updated_by: memory.updated_by.as_deref().map(shown_name),
             visibility,
             kind,
             citations: memory.citations.into_iter().map(Citation::from).collect(),

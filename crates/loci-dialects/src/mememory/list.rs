@@ -56,7 +56,7 @@ impl TypedTool for List {
         };
         let mut memories = context.engine.list(context.caller, request)?;
         context.engine.hide_references(context.caller, &mut memories)?;
-        let records: Vec<Record> = memories.into_iter().map(Record::from).collect();
+        let records: Vec<Record> = memories.into_iter().map(|memory| Record::of(context.caller, memory)).collect();
         Ok(Reply::json(crate::tool::to_value(&records)?))
     }
 }

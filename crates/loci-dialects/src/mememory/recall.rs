@@ -75,7 +75,7 @@ impl TypedTool for Recall {
         let hits: Vec<Hit> = recalled
             .hits
             .into_iter()
-            .map(|hit| Hit { memory: hit.memory.into(), score: rounded(hit.score, 4) })
+            .map(|hit| Hit { memory: Record::of(context.caller, hit.memory), score: rounded(hit.score, 4) })
             .collect();
         Ok(Reply::json(crate::tool::to_value(&hits)?).with_notice(recalled.degraded).with_explanations(explanations))
     }

@@ -1,10 +1,10 @@
 //! A memory in this dialect's terms.
 
-use loci_core::{Delivery, Memory};
+use loci_core::{Caller, Delivery, Memory};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::wire::{rfc3339, ttl_text};
+use crate::wire::{Authorship, rfc3339, ttl_text};
 
 /// A memory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -45,11 +45,16 @@ pub struct Record {
     pub created_at: String,
     /// When its text last changed.
     pub updated_at: String,
+    /// Who wrote it, if not you.
+    #[serde(flatten)]
+    pub authorship: Authorship,
 }
 
-impl From<Memory> for Record {
-    fn from(memory: Memory) -> Self {
+impl Record {
+    /// A memory as this reader sees it.
+    pub fn of(reader: &Caller, memory: Memory) -> Self {
         Record {
+            authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             content: memory.content,
             scope: if memory.place.collection.is_some() { "project" } else { "global" },

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{DeliveryArgument, MemoryType, Scope, collection_to_write};
 use super::record::Record;
-use crate::wire::{Tags, rounded, ttl_seconds};
+use crate::wire::{Authorship, Tags, rounded, ttl_seconds};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Similar memories that a new one is compared with.
@@ -84,6 +84,8 @@ struct Match {
     content: String,
     /// Cosine similarity, 0 to 1.
     similarity: f64,
+    #[serde(flatten)]
+    authorship: Authorship,
 }
 
 impl TypedTool for Remember {
@@ -134,6 +136,7 @@ impl TypedTool for Remember {
         }
         if !remembered.similar.is_empty() {
             let matches = remembered.similar.into_iter().map(|similar| Match {
+                authorship: Authorship::of(context.caller, &similar.memory),
                 id: similar.memory.id.to_string(),
                 content: similar.memory.content,
                 similarity: rounded(similar.cosine.into(), 4),
@@ -150,7 +153,8 @@ impl TypedTool for Remember {
                 "stored and found by its words, not yet by its meaning, and not compared with similar memories: {reason}"
             )
         });
-        reply(Output { memory: remembered.memory.into(), warnings }).map(|reply| reply.with_notice(notice))
+        let memory = Record::of(context.caller, remembered.memory);
+        reply(Output { memory, warnings }).map(|reply| reply.with_notice(notice))
     }
 }
 
@@ -183,7 +187,8 @@ fn reply(output: Output) -> Result<Reply> {
                 text.push_str("\nPotentially conflicting memories:\n");
                 for near in matches {
                     let percent = (near.similarity * 100.0).round();
-                    text.push_str(&format!("[{}] (similarity: {percent}%) {}\n", short(&near.id), near.content));
+                    let by = near.authorship.author().map_or_else(String::new, |author| format!("by {author}: "));
+                    text.push_str(&format!("[{}] (similarity: {percent}%) {by}{}\n", short(&near.id), near.content));
                 }
                 text.push_str(
                     "\nOptions:\n\

@@ -41,6 +41,6 @@ impl TypedTool for Update {
                 Some(format!("updated and found by its words, not yet by its meaning: {reason}"))
             }
         };
-        Ok(Reply::json(crate::tool::to_value(&Record::from(memory))?).with_notice(notice))
+        Ok(Reply::json(crate::tool::to_value(&Record::of(context.caller, memory))?).with_notice(notice))
     }
 }

@@ -37,7 +37,10 @@ impl TypedTool for HybridSearch {
     fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
         let weights = context.engine.policy().fusion;
         let recalled = search.run(context, &|signals| signals.reciprocal_rank(weights), false)?;
-        let hit = |hit: loci_engine::Hit| Hit { memory: hit.memory.into(), rrf_score: rounded(hit.score, 6) };
+        let hit = |hit: loci_engine::Hit| Hit {
+            memory: Document::of(context.caller, hit.memory),
+            rrf_score: rounded(hit.score, 6),
+        };
         Found::reply(recalled, hit)
     }
 }

@@ -1,12 +1,12 @@
 //! A memory in this dialect's terms.
 
-use loci_core::{EnrichmentStatus, Link, Memory, Result, Tier};
+use loci_core::{Caller, EnrichmentStatus, Link, Memory, Result, Tier};
 use loci_engine::Recalled;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Reply;
-use crate::wire::{explained, iso8601, rounded};
+use crate::wire::{Authorship, explained, iso8601, rounded};
 
 /// The conversation that means no collection elsewhere.
 const GLOBAL: &str = "global";
@@ -63,6 +63,8 @@ pub struct Document {
     /// When it vanishes.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<String>,
+    #[serde(flatten)]
+    authorship: Authorship,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -76,11 +78,13 @@ struct LinkDocument {
     similarity: f64,
 }
 
-impl From<Memory> for Document {
-    fn from(memory: Memory) -> Self {
+impl Document {
+    /// A memory as this reader sees it.
+    pub fn of(reader: &Caller, memory: Memory) -> Self {
         let is_message = memory.tier == Tier::ShortTerm;
         let has_type = !is_message && memory.enrichment != Some(EnrichmentStatus::Pending);
         Document {
+            authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             user_id: memory.owner,
             tier: if is_message { "stm" } else { "ltm" },

@@ -1,13 +1,13 @@
 //! `mempalace_check_duplicate`: see whether something is filed already.
 
-use loci_core::{CollectionFilter, Error, Result, Scope};
+use loci_core::{Caller, CollectionFilter, Error, Result, Scope};
 use loci_engine::{Similar, SimilarQuery, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, wing};
-use crate::wire::rounded;
+use crate::wire::{Authorship, rounded};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// What counts as a duplicate without `threshold`.
@@ -53,11 +53,15 @@ struct Match {
     similarity: f64,
     /// Its text.
     content: String,
+    #[serde(flatten)]
+    authorship: Authorship,
 }
 
-impl From<Similar> for Match {
-    fn from(Similar { memory, cosine }: Similar) -> Self {
+impl Match {
+    /// A drawer as this reader sees it.
+    fn of(reader: &Caller, Similar { memory, cosine }: Similar) -> Self {
         Match {
+            authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             wing: wing(memory.place.collection),
             room: memory.place.section,
@@ -88,7 +92,8 @@ impl TypedTool for CheckDuplicate {
             cosine_min: (threshold - ROUNDING) as f32,
         };
         let resembling = context.engine.resembling(context.caller, &arguments.content, &query)?;
-        let mut matches: Vec<Match> = resembling.similar.into_iter().map(Match::from).collect();
+        let found = |similar| Match::of(context.caller, similar);
+        let mut matches: Vec<Match> = resembling.similar.into_iter().map(found).collect();
         matches.retain(|found| found.similarity >= threshold);
         let output = Output { is_duplicate: !matches.is_empty(), matches };
         Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(resembling.degraded))

@@ -75,7 +75,8 @@ impl TypedTool for DiaryWrite {
         let request = Remember {
             collection: Some(wing_of(&agent)),
             tier: Tier::Apart,
-            visibility: Visibility::Common,
+            // Others read it, and its writer alone changes it.
+            visibility: Visibility::Shared,
             attributes: said.map(|(name, value)| (name.to_owned(), value)).into(),
             ..Remember::new(arguments.entry, DIARY)
         };

@@ -1,6 +1,6 @@
 //! `mempalace_follow_tunnels`: see what a room is tied to in other wings.
 
-use loci_core::{Error, Result, Scope, TunnelEnd};
+use loci_core::{Caller, Error, Result, Scope, TunnelEnd};
 use loci_engine::Followed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, collection, wing};
 use super::graph::not_found_in;
 use super::record::preview;
+use crate::wire::Authorship;
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Drawers of each place that are shown.
@@ -48,6 +49,9 @@ pub struct Place {
     count: u64,
     /// A few of them.
     previews: Vec<Preview>,
+    /// Of the tunnel.
+    #[serde(flatten)]
+    authorship: Authorship,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -55,12 +59,15 @@ struct Preview {
     /// The id of the drawer.
     drawer_id: String,
     /// Its first 200 characters.
-    preview: String,
+    #[serde(rename = "preview")]
+    beginning: String,
+    #[serde(flatten)]
+    authorship: Authorship,
 }
 
 impl Place {
     /// What was followed from the room of a wing.
-    fn of(followed: Followed, collection: Option<&str>, section: &str) -> Self {
+    fn of(reader: &Caller, followed: Followed, collection: Option<&str>, section: &str) -> Self {
         let memories = followed.memories.into_iter();
         let is_source = |end: &TunnelEnd| end.collection.as_deref() == collection && end.section == section;
         Place {
@@ -71,8 +78,16 @@ impl Place {
                 .tunnel
                 .as_ref()
                 .map(|tunnel| if is_source(&tunnel.source) { "outgoing" } else { "incoming" }),
+            authorship: followed
+                .tunnel
+                .as_ref()
+                .map_or_else(Authorship::default, |tunnel| Authorship::of_owner(reader, tunnel.owner.as_deref())),
             previews: memories
-                .map(|memory| Preview { preview: preview(&memory.content), drawer_id: memory.id.to_string() })
+                .map(|memory| Preview {
+                    beginning: preview(&memory.content),
+                    drawer_id: memory.id.to_string(),
+                    authorship: Authorship::of(reader, &memory),
+                })
                 .collect(),
             count: followed.total,
             label: followed.tunnel.as_ref().map_or_else(String::new, |tunnel| tunnel.label.clone()),
@@ -105,8 +120,10 @@ impl TypedTool for FollowTunnels {
                 not_found_in("wing", "mempalace_list_wings")(error)
             }
         })?;
-        let places: Vec<Place> =
-            followed.into_iter().map(|followed| Place::of(followed, collection.as_deref(), section)).collect();
+        let places: Vec<Place> = followed
+            .into_iter()
+            .map(|followed| Place::of(context.caller, followed, collection.as_deref(), section))
+            .collect();
         Ok(Reply::json(crate::tool::to_value(&places)?))
     }
 }

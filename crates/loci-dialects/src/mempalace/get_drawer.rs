@@ -1,6 +1,6 @@
 //! `mempalace_get_drawer`: one drawer, whole.
 
-use loci_core::{Error, Memory, Redactions, Result, Scope};
+use loci_core::{Caller, Error, Memory, Redactions, Result, Scope};
 use loci_engine::passage_count;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, wing};
 use super::diary_write::TOPIC;
 use super::record::{ADDED_BY, LINES, drawer, source_name};
-use crate::wire::offset8601;
+use crate::wire::{Authorship, offset8601};
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct GetDrawer;
@@ -70,10 +70,14 @@ struct Metadata {
     tags: Vec<String>,
     /// Into how many passages searches divide it.
     chunks: usize,
+    #[serde(flatten)]
+    authorship: Authorship,
 }
 
-impl From<Memory> for Output {
-    fn from(mut memory: Memory) -> Self {
+impl Output {
+    /// A drawer as this reader sees it.
+    fn of(reader: &Caller, mut memory: Memory) -> Self {
+        let authorship = Authorship::of(reader, &memory);
         let source_file = source_name(&memory);
         let mut attribute = |name| memory.attributes.remove(name);
         Output {
@@ -90,6 +94,7 @@ impl From<Memory> for Output {
                 title: memory.title,
                 tags: memory.tags,
                 chunks: passage_count(&memory.content),
+                authorship,
             },
             drawer_id: memory.id.to_string(),
             content: memory.content,
@@ -114,6 +119,6 @@ impl TypedTool for GetDrawer {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = context.engine.memory_id(context.caller, "drawer_id", &arguments.drawer_id)?;
-        Ok(Reply::json(crate::tool::to_value(&Output::from(drawer(context, &id)?))?))
+        Ok(Reply::json(crate::tool::to_value(&Output::of(context.caller, drawer(context, &id)?))?))
     }
 }

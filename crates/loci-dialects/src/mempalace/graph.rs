@@ -1,12 +1,12 @@
 //! Rooms and tunnels in this dialect's terms.
 
-use loci_core::{Error, ErrorCode, Tunnel, TunnelEnd};
+use loci_core::{Caller, Error, ErrorCode, Tunnel, TunnelEnd};
 use loci_engine::Room;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arguments::wing;
-use crate::wire::offset8601;
+use crate::wire::{Authorship, offset8601};
 
 /// A room, wherever it stands.
 #[derive(Serialize, JsonSchema)]
@@ -90,11 +90,15 @@ pub struct TunnelRecord {
     created_at: String,
     /// When it last changed.
     updated_at: String,
+    #[serde(flatten)]
+    authorship: Authorship,
 }
 
-impl From<Tunnel> for TunnelRecord {
-    fn from(tunnel: Tunnel) -> Self {
+impl TunnelRecord {
+    /// A tunnel as this reader sees it.
+    pub fn of(reader: &Caller, tunnel: Tunnel) -> Self {
         TunnelRecord {
+            authorship: Authorship::of_owner(reader, tunnel.owner.as_deref()),
             tunnel_id: tunnel.id,
             source: tunnel.source.into(),
             target: tunnel.target.into(),

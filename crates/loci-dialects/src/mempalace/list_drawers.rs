@@ -1,6 +1,6 @@
 //! `mempalace_list_drawers`: drawers in the order in which they were filed.
 
-use loci_core::{Error, FilingOrder, Memory, Result, Scope, Tier};
+use loci_core::{Caller, Error, FilingOrder, Memory, Result, Scope, Tier};
 use loci_engine::Browse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::arguments::{Faults, asked, collections, wing};
 use super::record::{PREVIEW_CHARACTERS, preview};
-use crate::wire::{Count, Offset};
+use crate::wire::{Authorship, Count, Offset};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Drawers without `limit`.
@@ -59,11 +59,15 @@ struct Listed {
     room: String,
     /// Its first 200 characters.
     content_preview: String,
+    #[serde(flatten)]
+    authorship: Authorship,
 }
 
-impl From<Memory> for Listed {
-    fn from(memory: Memory) -> Self {
+impl Listed {
+    /// A drawer as this reader sees it.
+    fn of(reader: &Caller, memory: Memory) -> Self {
         Listed {
+            authorship: Authorship::of(reader, &memory),
             drawer_id: memory.id.to_string(),
             content_preview: preview(&memory.content),
             wing: wing(memory.place.collection),
@@ -101,7 +105,8 @@ impl TypedTool for ListDrawers {
             characters_max: Some(PREVIEW_CHARACTERS),
         };
         let browsed = context.engine.browse(context.caller, request)?;
-        let drawers: Vec<Listed> = browsed.memories.into_iter().map(Listed::from).collect();
+        let listed = |memory| Listed::of(context.caller, memory);
+        let drawers: Vec<Listed> = browsed.memories.into_iter().map(listed).collect();
         let output = Output { total: browsed.total, limit, offset, count: drawers.len(), drawers };
         Ok(Reply::json(crate::tool::to_value(&output)?))
     }

@@ -63,7 +63,8 @@ impl TypedTool for ListTunnels {
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let page = Page { offset, limit };
         let (tunnels, total) = context.engine.tunnels(context.caller, wing.as_ref().map(Option::as_deref), page)?;
-        let tunnels: Vec<TunnelRecord> = tunnels.into_iter().map(TunnelRecord::from).collect();
+        let tunnels: Vec<TunnelRecord> =
+            tunnels.into_iter().map(|tunnel| TunnelRecord::of(context.caller, tunnel)).collect();
         let output = Output { count: tunnels.len(), tunnels, total, limit, offset };
         Ok(Reply::json(crate::tool::to_value(&output)?))
     }

@@ -1,7 +1,7 @@
 //! `mempalace_search`: find drawers by a question.
 
 use loci_core::limits::{CONTENT_BYTES_MAX, RECALL_RESULTS_MAX};
-use loci_core::{Error, Result, Scope, Tier};
+use loci_core::{Caller, Error, Result, Scope, Tier};
 use loci_engine::{Hit, Recall, Signals, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::arguments::{Faults, asked, collections, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::source_name;
-use crate::wire::{Count, explained, offset8601, rounded, string_or_null};
+use crate::wire::{Authorship, Count, explained, offset8601, rounded, string_or_null};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -87,11 +87,14 @@ struct Found {
     created_at: String,
     /// What brought it up: `words`, `meaning`, or `both`.
     matched_via: &'static str,
+    #[serde(flatten)]
+    authorship: Authorship,
 }
 
 impl Found {
-    fn of(hit: Hit, limit: usize) -> Self {
+    fn of(reader: &Caller, hit: Hit, limit: usize) -> Self {
         Found {
+            authorship: Authorship::of(reader, &hit.memory),
             similarity: similarity(&hit.signals),
             matched_via: matched_via(&hit.signals, limit),
             source_file: source_name(&hit.memory),
@@ -161,7 +164,7 @@ impl TypedTool for Search {
         let output = Output {
             query: query.to_owned(),
             filters: Filters { wing, room },
-            results: recalled.hits.into_iter().map(|hit| Found::of(hit, limit)).collect(),
+            results: recalled.hits.into_iter().map(|hit| Found::of(context.caller, hit, limit)).collect(),
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,
         };

@@ -4,8 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-use loci_core::{CollectionFilter, Delivery, ErrorCode, FilingOrder, Memory, MemoryId, Result, Tally, Tier, Timestamp};
-use loci_engine::{Browse, Engine, List, SOURCE_FILE};
+use loci_core::{
+    Caller, CollectionFilter, Delivery, ErrorCode, FilingOrder, Memory, MemoryId, Result, Tally, Tier, Timestamp,
+};
+use loci_engine::{Browse, Engine, List, SOURCE_FILE, Trust, notes_heading, quoted, writer_of};
 
 use super::DIALECT;
 use super::arguments::{GLOBAL_WING, collection, wing};
@@ -65,6 +67,9 @@ struct Line {
     is_counted: bool,
 }
 
+/// The part of memories that others set for every session, which comes last.
+const OF_OTHERS: usize = 4;
+
 /// The subject of the text.
 struct Subject<'a> {
     /// The wing, if it is about a single one.
@@ -76,10 +81,11 @@ struct Subject<'a> {
 }
 
 /// The text for a session's start, for an agent with the tools of `dialect`. Its first line says what it is. Then come
-/// memories that every session reads and what was filed by hand in the room `identity`, the drawers of the wing (of the
-/// largest ones, if none is given), each with its first sentences, and the latest entries of diaries. It has at most
-/// `tokens_max` tokens and [`WAKE_UP_BYTES_MAX`] bytes; its last line says how many drawers are not shown and how to find
-/// them. Empty if not even these two lines fit.
+/// memories that every session reads and what was filed by hand in the room `identity`, of authors whose directives the
+/// reader takes, the drawers of the wing (of the largest ones, if none is given), each with its first sentences, the latest
+/// entries of the reader's own diaries, and as quotations under their names what others set for every session. It has at
+/// most `tokens_max` tokens and [`WAKE_UP_BYTES_MAX`] bytes; its last line says how many drawers are not shown and how to
+/// find them. Empty if not even these two lines fit.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -92,11 +98,13 @@ pub fn wake_up(context: Context<'_>, wing: Option<&str>, dialect: &Dialect, toke
         places.retain(|place| place.collection == collection);
     }
     let subject = Subject { wing, total: places.iter().map(|place| place.memories).sum(), dialect };
-    let mut lines = identity(context, wing)?;
-    lines.extend(latest_entries(context, wing)?);
+    let trust = context.engine.trust(context.caller)?;
+    let mut lines = identity(context, &trust, wing)?;
+    lines.extend(latest_entries(context, &trust, wing)?);
     lines.extend(story(context, wing, &places)?);
     let mut shown = HashSet::new();
     lines.retain(|line| shown.insert(line.id.clone()));
+    lines.sort_by_key(|line| line.place.0 == OF_OTHERS);
     Ok(fitting(context.engine, tokens_max, lines, &subject))
 }
 
@@ -188,8 +196,9 @@ fn last_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     }
 }
 
-/// The memories that say for whom the agent works: those that every session reads, then the room of it.
-fn identity(context: Context<'_>, wing: Option<&str>) -> Result<Vec<Line>> {
+/// The memories that say for whom the agent works: those that every session reads, then the room of it. Those of authors
+/// whose directives the reader does not take stand apart.
+fn identity(context: Context<'_>, trust: &Trust<'_>, wing: Option<&str>) -> Result<Vec<Line>> {
     let from = match wing {
         None => CollectionFilter::Any,
         Some(GLOBAL_WING) => CollectionFilter::Global,
@@ -208,9 +217,19 @@ fn identity(context: Context<'_>, wing: Option<&str>) -> Result<Vec<Line>> {
     };
     let mut memories = as_many_as_fit(IDENTITIES_MAX, list)?;
     memories.extend(identity_drawers(context, &from)?);
+    let mut strangers: Vec<String> = Vec::new();
     let lines = (0..).zip(&memories).map(|(place, memory)| {
         let text = format!("- {} [{}]", excerpt(memory), short_id(&memory.id));
-        line(memory, (0, 0, place), "# Set for every session", text, wing)
+        let Some(name) = trust.stranger(memory) else {
+            let text = by(context.caller, memory).map_or(text.clone(), |by| format!("{text} ({by})"));
+            return line(memory, (0, 0, place), "# Set for every session", text, wing);
+        };
+        let author = strangers.iter().position(|other| *other == name).unwrap_or_else(|| {
+            strangers.push(name.clone());
+            strangers.len() - 1
+        });
+        let heading = format!("# {}", notes_heading(&name));
+        line(memory, (OF_OTHERS, author, place), &heading, quoted(&text).trim_end().to_owned(), wing)
     });
     Ok(lines.collect())
 }
@@ -235,11 +254,22 @@ fn identity_drawers(context: Context<'_>, from: &CollectionFilter) -> Result<Vec
     Ok(drawers)
 }
 
-/// The latest entries of diaries, whatever the wing.
-fn latest_entries(context: Context<'_>, of: Option<&str>) -> Result<Vec<Line>> {
-    let entries =
+/// Who wrote the text of a memory, if that is not the reader.
+fn by(reader: &Caller, memory: &Memory) -> Option<String> {
+    writer_of(reader, memory).map(|writer| format!("by {writer}"))
+}
+
+/// The latest entries of diaries that the reader wrote, whatever the wing.
+fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> Result<Vec<Line>> {
+    let latest =
         Browse { tiers: vec![Tier::Apart], ..newest_of(&CollectionFilter::Any, Some(DIARY), &[], ENTRIES_MAX) };
-    let entries = context.engine.filed(context.caller, &entries)?;
+    let mut entries = Vec::new();
+    for owner in trust.own_owners() {
+        entries.extend(context.engine.filed_by(context.caller, owner, &latest)?);
+    }
+    entries.retain(|entry| entry.updated_by.is_none());
+    entries.sort_by_key(|entry| Reverse(entry.created_at));
+    entries.truncate(ENTRIES_MAX);
     let lines = (0..).zip(&entries).map(|(place, memory)| {
         let (day, wing) = (date(memory.created_at), wing(memory.place.collection.clone()));
         let text = format!("- {day}, {wing}: {} [{}]", excerpt(memory), short_id(&memory.id));
@@ -266,13 +296,19 @@ fn story(context: Context<'_>, of: Option<&str>, places: &[Tally]) -> Result<Vec
         for (rank, memory) in (0..).zip(&memories) {
             let (day, text) = (date(memory.created_at), excerpt(memory));
             let kind = Some(memory.kind.as_str()).filter(|kind| *kind != KIND_OF_NONE);
+            let by = by(context.caller, memory);
             let told = if memory.place.section == CONVERSATIONS {
                 let speaker = memory.attributes.get(SPEAKER).map(String::as_str);
-                let said = [Some(day.as_str()), speaker, kind].into_iter().flatten().collect::<Vec<_>>().join(", ");
+                let said = [Some(day.as_str()), speaker, kind, by.as_deref()]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 let place = (2, order, memory.created_at.microseconds());
                 line(memory, place, &format!("# Said in {name}"), format!("- {said}: {text}"), of)
             } else {
-                let known = [Some(day.as_str()), kind].into_iter().flatten().collect::<Vec<_>>().join(", ");
+                let known =
+                    [Some(day.as_str()), kind, by.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(", ");
                 let text = format!("- {known}: {text} [{}]", short_id(&memory.id));
                 line(memory, (1, order, rank), &format!("# Known in {name}"), text, of)
             };

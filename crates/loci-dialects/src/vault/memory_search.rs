@@ -75,7 +75,10 @@ impl TypedTool for MemorySearch {
         // Scores that read the same are the same.
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id)));
         let explanations = hits.iter().map(explained).collect();
-        let output = Output { results: hits.into_iter().map(Found::from).collect(), next_cursor: page.next_cursor };
+        let output = Output {
+            results: hits.into_iter().map(|hit| Found::of(context.caller, hit)).collect(),
+            next_cursor: page.next_cursor,
+        };
         let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(both(unread, page.degraded));
         Ok(reply.with_explanations(explanations))
     }

@@ -1,12 +1,12 @@
 //! A memory in this dialect's terms.
 
-use loci_core::{Error, Result};
+use loci_core::{Caller, Error, Result};
 use loci_engine::{Hit, shown_title};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::wire::rfc3339;
+use crate::wire::{Authorship, rfc3339};
 
 /// The status of a memory that everybody finds.
 pub const ACTIVE: &str = "active";
@@ -35,12 +35,16 @@ pub struct Found {
     /// When it was forgotten.
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted_at: Option<String>,
+    #[serde(flatten)]
+    authorship: Authorship,
 }
 
-impl From<Hit> for Found {
-    fn from(hit: Hit) -> Self {
+impl Found {
+    /// A memory as this reader sees it.
+    pub fn of(reader: &Caller, hit: Hit) -> Self {
         let Hit { memory, score, .. } = hit;
         Found {
+            authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             title: shown_title(&memory).into_owned(),
             body: memory.content,

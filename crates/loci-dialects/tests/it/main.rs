@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod audit;
+mod authors;
 mod case;
 mod cases;
 #[path = "../../../loci-engine/tests/it/faulty_store.rs"]

@@ -1,7 +1,7 @@
 //! Changing a note through its file.
 
 use loci_core::{
-    Batch, Caller, Change, Error, ErrorCode, FileProblemKind, Filter, Forgotten, Memory, MemoryId, Note, NoteFile,
+    Caller, Change, Error, ErrorCode, FileProblemKind, Filter, Forgotten, Memory, MemoryId, Note, NoteFile, RecordVerb,
     Result, Space,
 };
 
@@ -77,7 +77,7 @@ impl Engine {
             let (change, done) = change(memory)?;
             if let Some(change) = change {
                 let changes = not_note(&caller.space, id).into_iter().chain([change]).collect();
-                self.store.commit(Batch { space: caller.space.clone(), changes })?;
+                self.commit(caller, changes)?;
             }
             Ok(Some(done))
         })
@@ -112,6 +112,7 @@ impl Engine {
             if !row.is_expected()
                 && let Some(changed) = self.try_change(notes, memory, row, embedded, &mut change)?
             {
+                caller.trail.note(RecordVerb::Changed, id.as_str(), Some(false));
                 return Ok(Some(changed));
             }
             if self.look(notes, Extent::Everything, Some(&path))?.away.is_some() {

@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::{slice, thread};
 
 use loci_core::{
-    Batch, Change, Delivery, Error, ErrorCode, Expect, FileProblem, FileProblemKind, FileStamp, Link, Memory, MemoryId,
-    Note, NoteContent, NoteFile, Passage, Relation, Result, Space, Tier, Timestamp, Vector, Visibility, limits,
+    Batch, Caller, Change, Delivery, Error, ErrorCode, Expect, FileProblem, FileProblemKind, FileStamp, LOCAL, Link,
+    Memory, MemoryId, Note, NoteContent, NoteFile, Passage, Relation, Result, Space, Tier, Timestamp, Vector,
+    Visibility, limits,
 };
 use uuid::Uuid;
 
@@ -67,6 +68,8 @@ pub(crate) struct Embedded {
     title: Option<String>,
     content: String,
     vectors: Vec<Vector>,
+    /// Who writes the text; none if nothing was embedded.
+    writer: Option<Caller>,
 }
 
 /// A text as it will be read from the file that it is written into.
@@ -141,6 +144,13 @@ pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Me
         updated_at: updated_at.max(created_at),
         ..base
     };
+    // Only the person at the machine can write the file.
+    if !is_same_text {
+        memory.updated_by = memory.owner.as_deref().filter(|owner| *owner != LOCAL).map(|_| LOCAL.to_owned());
+        memory.by_admin = true;
+    }
+    // Only that person can have it loaded always, too: no tool does.
+    memory.by_admin |= note.always_load && known.is_none_or(|known| known.delivery != Delivery::Bootstrap);
     let name = |name: &Option<String>| name.clone().filter(|name| check::name("name", name).is_ok());
     memory.place.collection = named_collection(name(&note.collection));
     memory.place.section = name(&note.section).unwrap_or_else(|| NOTE_KIND.to_owned());
@@ -206,11 +216,12 @@ impl Engine {
     }
 
     /// Embeds a text before it is written as a note.
-    pub(crate) fn embed_ahead(&self, title: Option<&str>, content: &str) -> (Embedding, Embedded) {
+    pub(crate) fn embed_ahead(&self, caller: &Caller, title: Option<&str>, content: &str) -> (Embedding, Embedded) {
         let mut passages = Engine::passages(content, &[], self.now());
         let (embedding, _) = self.embed_at_once(title, content, &mut passages);
         let vectors = passages.into_iter().filter_map(|passage| passage.vector).collect();
-        (embedding, Embedded { title: title.map(str::to_owned), content: content.to_owned(), vectors })
+        let (title, writer) = (title.map(str::to_owned), Some(caller.clone()));
+        (embedding, Embedded { title, content: content.to_owned(), vectors, writer })
     }
 
     /// A note that is known of by nothing yet.
@@ -332,7 +343,13 @@ impl Engine {
             let mut changes = reading.others.clone();
             if let (Some(id), Some(content)) = (&reading.row.memory, &reading.content) {
                 let known = known.get(id);
-                let note = memory_of(&reading.row, content, known, self.new_note(notes, id.clone()));
+                let mut note = memory_of(&reading.row, content, known, self.new_note(notes, id.clone()));
+                let is_new_text = known.is_none_or(|known| known.content != note.content);
+                if let Some(writer) =
+                    embedded.writer.as_ref().filter(|_| is_new_text && embedded.content == note.content)
+                {
+                    note.set_writer(writer);
+                }
                 // One that is in everything what the file says has lost its file, and found it again.
                 if reading.is_new && known.is_some_and(|known| *known != note) {
                     return Err(Error::new(ErrorCode::Conflict, "the id of a note is that of another memory"));

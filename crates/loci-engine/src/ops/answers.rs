@@ -1,7 +1,7 @@
 //! Answers that a user may want again: a cache by meaning.
 
 use loci_core::limits::PATTERN_BYTES_MAX;
-use loci_core::{CacheEntry, Caller, Error, MemoryId, QueryVector, Result};
+use loci_core::{CacheEntry, Caller, Error, MemoryId, QueryVector, RecordVerb, Result};
 use loci_search::passages::passages;
 use regex::{Regex, RegexBuilder};
 
@@ -47,7 +47,9 @@ impl Engine {
             created_at: now,
             expires_at: now.plus_seconds(i64::try_from(self.policy.cache_ttl_seconds).unwrap_or(i64::MAX)),
         };
-        self.store.put_cache_entry(&entry, since)
+        self.store.put_cache_entry(&entry, since)?;
+        caller.trail.note(RecordVerb::Stored, entry.id.as_str(), Some(true));
+        Ok(())
     }
 
     /// The caller's cached answer to the nearest question, if it is as near as `cosine_min` (the
@@ -87,7 +89,11 @@ impl Engine {
             cached.retain(|(_, query)| matcher.is_match(query));
         }
         let ids: Vec<MemoryId> = cached.into_iter().map(|(id, _)| id).collect();
-        self.store.delete_cache_entries(&caller.space, owner, &ids)
+        let deleted = self.store.delete_cache_entries(&caller.space, owner, &ids)?;
+        for id in &ids {
+            caller.trail.note(RecordVerb::Deleted, id.as_str(), Some(true));
+        }
+        Ok(deleted)
     }
 
     /// The vector of a question that the model can read whole; with the reason, if it did not

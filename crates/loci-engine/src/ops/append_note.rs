@@ -1,7 +1,8 @@
 //! Writing a note: a file first, then its index.
 
 use loci_core::{
-    Caller, Change, Created, Error, ErrorCode, FileRead, Memory, MemoryId, Note, NoteContent, NoteFile, Result, Space,
+    Caller, Change, Created, Error, ErrorCode, FileRead, Memory, MemoryId, Note, NoteContent, NoteFile, RecordVerb,
+    Result, Space,
 };
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
@@ -76,7 +77,7 @@ impl Engine {
             return Ok(Appended::Before(before.answer));
         }
         // Before the lock is taken, for which others wait.
-        let (embedding, embedded) = self.embed_ahead(note.title.as_deref(), &note.body);
+        let (embedding, embedded) = self.embed_ahead(caller, note.title.as_deref(), &note.body);
 
         let _lock = notes.folder.lock()?;
         // Somebody may have been faster.
@@ -96,6 +97,7 @@ impl Engine {
         // It says of the note what the caller said: nothing that goes with it.
         let keep = |note: &Memory| Some(self.keep(caller, keyed.as_ref()?, answer?(note), Vec::new()));
         let (note, failure) = self.index_written(caller, since, &written, &embedded, keep);
+        caller.trail.note(RecordVerb::Stored, note.id.as_str(), Some(false));
         let note = Box::new(note);
         Ok(match failure {
             None => Appended::New(note, embedding),
@@ -122,12 +124,14 @@ impl Engine {
             let before = known.as_ref().ok().and_then(Option::as_ref);
             let mut note = memory_of(row, content, before, self.new_note(notes, id.clone()));
             let mut changes = changes.clone();
+            note.by_admin = false;
             if is_named {
                 if note.owner.is_none() {
                     note.owner.clone_from(&caller.principal.subject);
                     note.actor.clone_from(&caller.principal.actor);
                     caller.origin.clone_into(&mut note.origin);
                 }
+                note.set_writer(caller);
                 changes.extend(not_wiped(&note, since));
                 changes.extend(keep(&note));
             }

@@ -1,9 +1,12 @@
 //! What an agent reads at the start of a session.
 
+use std::collections::BTreeMap;
+
 use loci_core::{Caller, CollectionFilter, Delivery, Memory, Page, Result, limits};
 
-use crate::Engine;
+use crate::authors::writer_of;
 use crate::tokens::estimated_tokens;
+use crate::{Engine, notes_heading, quoted};
 
 /// Headings of the document in their order, by section. Other sections follow under their own
 /// names.
@@ -35,22 +38,31 @@ impl Bootstrap {
 }
 
 impl Engine {
-    /// The memories that every session should begin with: the global ones, then the project's.
+    /// The memories that every session should begin with: the global ones, then the project's, of authors whose
+    /// directives the caller [takes](crate::Trust); then those of others, as quotations under their names.
     /// Nothing is ever cut; the last line says how large it is, and warns when it is over the
     /// budget of [`limits::BOOTSTRAP_TOKENS_MAX`] tokens.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn bootstrap(&self, caller: &Caller, project: Option<&str>) -> Result<Bootstrap> {
+        let trust = self.trust(caller)?;
         let mut markdown = String::new();
-        let global = self.bootstrap_memories(caller, CollectionFilter::Global)?;
-        let mut memories = global.len();
-        write_part(&mut markdown, "Global", &global);
-        if let Some(project) = project {
-            let own = self.bootstrap_memories(caller, CollectionFilter::Only(project.to_owned()))?;
-            memories += own.len();
-            write_part(&mut markdown, &format!("Project {project}"), &own);
+        let mut parts = vec![("Global".to_owned(), CollectionFilter::Global)];
+        parts.extend(project.map(|project| (format!("Project {project}"), CollectionFilter::Only(project.to_owned()))));
+        let (mut memories, mut strangers) = (0, BTreeMap::<String, Vec<Memory>>::new());
+        for (title, collections) in parts {
+            let mut directives = Vec::new();
+            for memory in self.bootstrap_memories(caller, collections)? {
+                memories += 1;
+                match trust.stranger(&memory) {
+                    None => directives.push(memory),
+                    Some(name) => strangers.entry(name).or_default().push(memory),
+                }
+            }
+            write_part(&mut markdown, &title, &directives, caller);
         }
+        write_strangers(&mut markdown, &strangers);
         if memories == 0 {
             return Ok(Bootstrap { markdown, memories, tokens: 0 });
         }
@@ -86,8 +98,30 @@ impl Engine {
     }
 }
 
-/// Writes one part, grouped by section.
-fn write_part(markdown: &mut String, title: &str, memories: &[Memory]) {
+/// Writes the memories of others as quotations, under the names of those who wrote them.
+fn write_strangers(markdown: &mut String, strangers: &BTreeMap<String, Vec<Memory>>) {
+    if strangers.is_empty() {
+        return;
+    }
+    markdown.push_str("# Notes of others\n\n");
+    for (name, memories) in strangers {
+        let items: Vec<String> = memories.iter().map(item).collect();
+        markdown.push_str(&format!("{}\n\n{}\n", notes_heading(name), quoted(&items.join("\n"))));
+    }
+}
+
+/// A memory as an item of a list. Lines after the first are indented, so that a text of several lines stays one item.
+fn item(memory: &Memory) -> String {
+    let text = memory.content.trim_end();
+    let item = match &memory.title {
+        Some(title) if title != text => format!("**{title}**\n\n{text}"),
+        _ => text.to_owned(),
+    };
+    format!("- {}", item.replace('\n', "\n  "))
+}
+
+/// Writes one part, grouped by section. What the reader did not write has the name of its author.
+fn write_part(markdown: &mut String, title: &str, memories: &[Memory], reader: &Caller) {
     if memories.is_empty() {
         return;
     }
@@ -104,13 +138,8 @@ fn write_part(markdown: &mut String, title: &str, memories: &[Memory]) {
         }
         markdown.push_str(&format!("## {heading}\n\n"));
         for memory in group {
-            // Lines after the first are indented, so that a text of several lines stays one item.
-            let text = memory.content.trim_end();
-            let item = match &memory.title {
-                Some(title) if title != text => format!("**{title}**\n\n{text}"),
-                _ => text.to_owned(),
-            };
-            markdown.push_str(&format!("- {}\n", item.replace('\n', "\n  ")));
+            let by = writer_of(reader, memory).map_or_else(String::new, |name| format!(" (by {name})"));
+            markdown.push_str(&format!("{}{by}\n", item(memory)));
         }
         markdown.push('\n');
     }

@@ -1,6 +1,6 @@
 //! Going through memories in the order in which they were filed.
 
-use loci_core::{Caller, CollectionFilter, FilingOrder, Filter, Memory, Page, Result, Tier, limits};
+use loci_core::{Caller, CollectionFilter, FilingOrder, Filter, Memory, OwnerFilter, Page, Result, Tier, limits};
 
 use crate::Engine;
 use crate::ops::recall::reply_size;
@@ -57,6 +57,14 @@ impl Engine {
     /// As for [`browse`](Engine::browse).
     pub fn filed(&self, caller: &Caller, request: &Browse) -> Result<Vec<Memory>> {
         self.filed_under(&self.browsed(caller, request), request)
+    }
+
+    /// The same memories, of this owner alone.
+    ///
+    /// # Errors
+    /// As for [`browse`](Engine::browse).
+    pub fn filed_by(&self, caller: &Caller, owner: OwnerFilter, request: &Browse) -> Result<Vec<Memory>> {
+        self.filed_under(&Filter { owner, ..self.browsed(caller, request) }, request)
     }
 
     fn browsed(&self, caller: &Caller, request: &Browse) -> Filter {

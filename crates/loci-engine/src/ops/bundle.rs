@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX, REPLY_CONTENT_BYTES_MAX};
 use loci_core::{Caller, CollectionFilter, Delivery, Error, Filter, Memory, MemoryId, Result, TokenCounter};
 
-use crate::{Engine, Hit, Phase, Recall, check, shown_title};
+use crate::{Engine, Hit, Phase, Recall, Trust, author_of, check, notes_heading, quoted, shown_title, writer_of};
 
 /// Memories that are looked at for a phase.
 const CANDIDATES_PER_PHASE: usize = 50;
@@ -13,6 +13,8 @@ const CANDIDATES_PER_PHASE: usize = 50;
 const TAG_SHARE: f64 = 0.25;
 /// Over the memories that every phase begins with.
 const ALWAYS: &str = "Always";
+/// Over the memories of authors whose directives the reader does not take.
+const OF_OTHERS: &str = "Notes of others";
 /// More bytes than this for each token has no text that a model reads: what is longer is not counted.
 const BYTES_PER_TOKEN_MAX: usize = 32;
 /// Memories that are read at a time.
@@ -36,6 +38,8 @@ pub struct Bundled {
     pub title: String,
     /// How much it matters, 0 to 1.
     pub score: f64,
+    /// The name of its author; none if that is the reader.
+    pub author: Option<String>,
 }
 
 /// What was put together.
@@ -71,8 +75,9 @@ struct Part {
 }
 
 impl Engine {
-    /// The memories that every session should begin with, oldest first, then those that matter most in the phases,
-    /// best first: as many as fit, none cut, the lesser ones left out first, and so is one that alone is too
+    /// The memories that every session should begin with, oldest first, of authors whose directives the caller
+    /// [takes](crate::Trust), then those that matter most in the phases, best first, then those of other authors that
+    /// every session should begin with: as many as fit, none cut, the lesser ones left out first, and so is one that alone is too
     /// large. What no reply could carry does not fit, whatever the budget. What is filed in a collection, no note,
     /// and meant for every session there, is ranked like any other.
     ///
@@ -88,9 +93,13 @@ impl Engine {
         let always = self.always_loaded(caller)?;
         let (ranked, degraded) = self.ranked_in_phases(caller, &names, &always)?;
 
-        let sections: Vec<&str> = std::iter::once(ALWAYS).chain(names).collect();
-        let mut draft = Draft::new(&*self.token_counter, budget, sections);
+        let sections: Vec<&str> = std::iter::once(ALWAYS).chain(names).chain([OF_OTHERS]).collect();
+        let of_others = sections.len() - 1;
+        let trust = self.trust(caller)?;
+        let mut draft = Draft::new(&*self.token_counter, budget, sections, trust);
         let mut belonging = always.len() + ranked.len();
+        let (always, strange): (Vec<Memory>, Vec<Memory>) =
+            always.into_iter().partition(|memory| draft.trust.includes(memory));
         for memory in &always {
             draft.add(memory, 1.0, 0);
         }
@@ -108,6 +117,9 @@ impl Engine {
                     None => belonging -= 1,
                 }
             }
+        }
+        for memory in &strange {
+            draft.add(memory, 1.0, of_others);
         }
         let (included, markdown) = draft.fitting(belonging);
         Ok(Bundle {
@@ -194,14 +206,23 @@ fn phase_score(hit: &Hit, phase: &Phase) -> f64 {
     hit.score + (1.0 - hit.score) * share
 }
 
-/// A memory under its title. One that says no more than the title is said with that.
-fn part_text(memory: &Memory, title: &str) -> String {
+/// A memory under its title, with the name of who wrote it, if that is not the reader; as a quotation, if the reader does
+/// not take directives of that author. One that says no more than the title is said with that.
+fn part_text(memory: &Memory, title: &str, trust: &Trust<'_>) -> String {
     let text = memory.content.trim_start_matches(['\n', '\r']).trim_end();
-    if text == title { format!("## {title}") } else { format!("## {title}\n\n{text}") }
+    let part = if text == title { format!("## {title}") } else { format!("## {title}\n\n{text}") };
+    if let Some(stranger) = trust.stranger(memory) {
+        return format!("{}\n\n{}", notes_heading(&stranger), quoted(&part).trim_end());
+    }
+    match writer_of(trust.reader(), memory) {
+        Some(writer) => format!("{part}\n\n(by {writer})"),
+        None => part,
+    }
 }
 
 /// What may be in a bundle, the more important parts first.
 struct Draft<'a> {
+    trust: Trust<'a>,
     counter: &'a dyn TokenCounter,
     budget: usize,
     /// Headings with their tokens.
@@ -212,9 +233,9 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(counter: &'a dyn TokenCounter, budget: usize, sections: Vec<&'a str>) -> Self {
+    fn new(counter: &'a dyn TokenCounter, budget: usize, sections: Vec<&'a str>, trust: Trust<'a>) -> Self {
         let sections = sections.into_iter().map(|name| (name, counter.count(&heading(name)))).collect();
-        Draft { counter, budget, sections, parts: Vec::new(), tokens: 0, bytes: 0 }
+        Draft { trust, counter, budget, sections, parts: Vec::new(), tokens: 0, bytes: 0 }
     }
 
     /// Whether nothing more can fit, with room for the error of a sum of counts of parts.
@@ -228,7 +249,7 @@ impl<'a> Draft<'a> {
             return;
         }
         let title = shown_title(memory).into_owned();
-        let text = part_text(memory, &title);
+        let text = part_text(memory, &title, &self.trust);
         if text.len() / BYTES_PER_TOKEN_MAX > self.budget {
             return;
         }
@@ -240,7 +261,8 @@ impl<'a> Draft<'a> {
         let tokens = alone.saturating_sub(heading_tokens);
         self.tokens += tokens;
         self.bytes += text.len();
-        let bundled = Bundled { id: memory.id.clone(), title, score };
+        let author = author_of(self.trust.reader(), memory);
+        let bundled = Bundled { id: memory.id.clone(), title, score, author };
         self.parts.push(Part { bundled, section, text, tokens });
     }
 

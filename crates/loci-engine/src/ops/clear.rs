@@ -1,8 +1,7 @@
 //! Removing what one has filed in a place.
 
 use loci_core::{
-    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, Result, Scope,
-    Tier,
+    Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, Result, Scope, Tier,
 };
 
 use crate::Engine;
@@ -49,7 +48,7 @@ impl Engine {
         for part in self.store.revisions(filter, usize::MAX)?.chunks(CLEAR_BATCH_MAX) {
             let delete = |(id, revision): &(MemoryId, u64)| Change::Delete { id: id.clone(), revision: *revision };
             let changes = part.iter().map(delete).collect();
-            match self.store.commit(Batch { space: caller.space.clone(), changes }) {
+            match self.commit(caller, changes) {
                 Ok(()) => removed += part.len(),
                 Err(error) if error.code == ErrorCode::Conflict => conflict = Some(error),
                 Err(error) => return Err(error),

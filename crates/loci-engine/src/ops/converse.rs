@@ -1,8 +1,8 @@
 //! Storing what was said in a conversation.
 
 use loci_core::{
-    Batch, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Place, Redactions,
-    Result, Thread, Tier, Timestamp, limits,
+    Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Place, Redactions, Result,
+    Scope, Thread, Tier, Timestamp, limits,
 };
 
 use crate::models::quantised;
@@ -110,7 +110,7 @@ impl Engine {
         let mut begin = self.store.thread_end(&caller.space, owner, &thread)?;
         loop {
             let changes = std::iter::once(unwiped.clone()).chain(changes(&said, &thread, begin, now)).collect();
-            match self.store.commit(Batch { space: caller.space.clone(), changes }) {
+            match self.commit(caller, changes) {
                 Ok(()) => break,
                 Err(error) if error.code == ErrorCode::Conflict => {
                     let end = self.store.thread_end(&caller.space, owner, &thread)?;
@@ -164,6 +164,7 @@ impl Engine {
             origin: caller.origin.to_owned(),
             owner: caller.principal.subject.clone(),
             actor: caller.principal.actor.clone(),
+            by_admin: caller.principal.scopes.allow(Scope::Admin),
             expires_at: Some(now.plus_seconds(ttl_seconds)),
             ..Memory::new(caller.space.clone(), mint(), content, role.name(), now)
         };

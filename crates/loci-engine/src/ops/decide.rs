@@ -1,7 +1,7 @@
 //! Choices under a name.
 
 use loci_core::limits::TTL_DAYS_MAX;
-use loci_core::{Caller, Decision, Error, Result};
+use loci_core::{Caller, Decision, Error, RecordVerb, Result};
 
 use crate::policy::DAY_SECONDS;
 use crate::{Engine, check};
@@ -32,7 +32,10 @@ impl Engine {
             updated_at: now,
             expires_at: ttl_days.map(|days| now.plus_seconds((days * DAY_SECONDS) as i64)),
         };
-        self.store.put_decision(&decision, since)
+        let is_new = self.store.put_decision(&decision, since)?;
+        let verb = if is_new { RecordVerb::Stored } else { RecordVerb::Changed };
+        caller.trail.note(verb, key, Some(true));
+        Ok(is_new)
     }
 
     /// The caller's decision under a key, if there is one that has not expired; none for an
@@ -44,6 +47,10 @@ impl Engine {
         let key = &*self.redact_written(key).text;
         check::name("key", key)?;
         let Some(owner) = &caller.principal.subject else { return Ok(None) };
-        self.store.decision(&caller.space, owner, key, self.now())
+        let decision = self.store.decision(&caller.space, owner, key, self.now())?;
+        if decision.is_some() {
+            caller.trail.note(RecordVerb::Read, key, Some(true));
+        }
+        Ok(decision)
     }
 }

@@ -1,7 +1,8 @@
 //! Deleting one's own memories so that they can still be brought back by hand for a while.
 
 use loci_core::{
-    Caller, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, Result, Tier, Timestamp,
+    Caller, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, RecordVerb, Result, Tier,
+    Timestamp,
 };
 
 use crate::{Engine, check};
@@ -38,12 +39,18 @@ impl Engine {
     pub fn discard(&self, caller: &Caller, which: &Discard) -> Result<usize> {
         let filter = self.discarded(caller, which)?;
         let (mut discarded, remaining) = self.forget_notes(caller, &filter, which.id.as_ref())?;
+        let notes = self.store.notes_among(&filter, usize::MAX)?;
+        let mut chosen = self.store.revisions(&filter, usize::MAX)?;
+        chosen.retain(|(id, _)| !notes.contains(id) && which.id.as_ref().is_none_or(|only| only == id));
         loop {
             let deleted = self.store.soft_delete(&filter, which.id.as_ref(), self.now(), DISCARD_BATCH_MAX)?;
             discarded += deleted;
             if deleted < DISCARD_BATCH_MAX {
                 break;
             }
+        }
+        for (id, _) in &chosen {
+            caller.trail.note(RecordVerb::Deleted, id.as_str(), None);
         }
         if remaining.is_empty() { Ok(discarded) } else { Err(notes_remain(discarded, &remaining)) }
     }

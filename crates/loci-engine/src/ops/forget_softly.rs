@@ -1,6 +1,6 @@
 //! Forgetting a memory so that it stays and can be brought back.
 
-use loci_core::{Caller, Change, Expect, Forgotten, Memory, MemoryId, Result};
+use loci_core::{Caller, Change, Expect, Forgotten, Memory, MemoryId, RecordVerb, Result};
 
 use crate::Engine;
 use crate::notes::{Embedded, in_file_or_store};
@@ -29,13 +29,17 @@ impl Engine {
 
     /// The same for a note, in its file; none if the memory is no note.
     pub(crate) fn forget_note(&self, caller: &Caller, id: &MemoryId) -> Result<Option<Memory>> {
-        self.change_note(caller, id, Forgotten::Show, &Embedded::default(), |_, note| {
+        let forgotten = self.change_note(caller, id, Forgotten::Show, &Embedded::default(), |_, note| {
             if note.is_deleted {
                 return Ok(false);
             }
             note.is_deleted = true;
             note.deleted_at = Some(self.note_time());
             Ok(true)
-        })
+        })?;
+        if forgotten.is_some() {
+            caller.trail.note(RecordVerb::Deleted, id.as_str(), None);
+        }
+        Ok(forgotten)
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::slice;
 
-use loci_core::{Batch, Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope, Timestamp, limits};
+use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope, Timestamp, limits};
 
 use crate::ops::remember::{Remember, check_request, new_memory};
 use crate::{Engine, SearchMode, check};
@@ -104,6 +104,8 @@ impl Engine {
         let created_at = import.created_at.unwrap_or_else(|| self.now());
         let mut memory = new_memory(caller, import.memory.clone(), created_at);
         memory.id = import.id.clone().unwrap_or(memory.id);
+        // Who imports does not vouch for what others wrote.
+        memory.by_admin &= import.owner.as_ref().is_none_or(|owner| memory.owner.as_ref() == Some(owner));
         memory.owner = import.owner.clone().or(memory.owner);
         memory.updated_at = import.updated_at.unwrap_or(created_at);
         memory.expires_at = import.expires_at.or(memory.expires_at);
@@ -120,7 +122,7 @@ impl Engine {
         }
         let unwiped =
             owners.into_iter().map(|owner| Change::NotWiped { owner, origin: caller.origin.to_owned(), since });
-        self.store.commit(Batch { space: caller.space.clone(), changes: unwiped.chain(puts).collect() })
+        self.commit(caller, unwiped.chain(puts).collect())
     }
 
     /// Those whose ids are not there yet.

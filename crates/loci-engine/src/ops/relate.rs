@@ -2,7 +2,7 @@
 
 use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX};
 use loci_core::{
-    Batch, Caller, Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope, Timestamp,
+    Caller, Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope, Timestamp,
 };
 use unicode_normalization::UnicodeNormalization;
 use uuid::Uuid;
@@ -89,7 +89,7 @@ impl Engine {
             }
             let changes = vec![Change::PutFact(Box::new(fact.clone()))];
             // A conflict if another process has noted it meanwhile, which the next attempt finds.
-            self.store.commit(Batch { space: caller.space.clone(), changes })?;
+            self.commit(caller, changes)?;
             if is_blind {
                 return Ok(Related::New(fact.clone()));
             }
@@ -126,7 +126,7 @@ impl Engine {
             }
             let end = |fact: &Fact| Change::EndFact { id: fact.id.clone(), before: fact.valid_to, valid_to: ended };
             let changes = begun.iter().map(end).collect();
-            self.store.commit(Batch { space: caller.space.clone(), changes })?;
+            self.commit(caller, changes)?;
             let facts = begun.into_iter().map(|fact| Fact { valid_to: Some(ended), ..fact });
             Ok((facts.collect(), ended))
         })

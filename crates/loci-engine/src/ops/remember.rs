@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use loci_core::{
-    Batch, Caller, CandidateQuery, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect, Filter,
-    Memory, MemoryId, Passage, Place, QueryVector, Result, Scope, Superseded, Tier, Timestamp, Visibility,
+    Caller, CandidateQuery, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect, Filter, Memory,
+    MemoryId, Passage, Place, QueryVector, Result, Scope, Superseded, Tier, Timestamp, Visibility,
 };
 use uuid::Uuid;
 
@@ -182,9 +182,8 @@ impl Engine {
         let (memory, expect) = (Box::new(memory.clone()), Expect::Absent);
         let supersedes = memory.supersedes.clone();
         new.push(Change::Put { memory, passages: Some(passages), expect });
-        let batch = |changes| Batch { space: caller.space.clone(), changes };
         // No other writer can know a new id, so that only a wipe can come between.
-        let Some(old) = supersedes else { return self.store.commit(batch(new)) };
+        let Some(old) = supersedes else { return self.commit(caller, new) };
 
         let _exclusive = self.locks.lock(&old);
         let mut latest = self.writable(caller, &old)?;
@@ -193,7 +192,7 @@ impl Engine {
             latest.weight = latest.weight.min(SUPERSEDED_WEIGHT);
             latest.revision += 1;
             let fade = Change::Put { memory: Box::new(latest), passages: None, expect: Expect::Revision(revision) };
-            match self.store.commit(batch(std::iter::once(fade).chain(new.iter().cloned()).collect())) {
+            match self.commit(caller, std::iter::once(fade).chain(new.iter().cloned()).collect()) {
                 Err(error) if error.code == ErrorCode::Conflict => {
                     latest = self.writable(caller, &old)?;
                     // No other process changed the old memory: the data was wiped, or the id is taken.
@@ -300,6 +299,7 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
         origin: caller.origin.to_owned(),
         owner: caller.principal.subject.clone(),
         actor: caller.principal.actor.clone(),
+        by_admin: caller.principal.scopes.allow(Scope::Admin),
         visibility: request.visibility,
         supersedes: request.supersedes,
         expires_at: request.ttl_seconds.map(|seconds| now.plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX))),

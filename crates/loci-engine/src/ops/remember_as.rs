@@ -1,6 +1,6 @@
 //! Storing a memory under an id that the caller names.
 
-use loci_core::{Batch, Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
+use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
 
 use crate::Engine;
 use crate::notes::not_note;
@@ -28,12 +28,12 @@ impl Engine {
         let memory = self.locks.change(id, || {
             let (memory, expect) = match self.replaced(caller, &new)? {
                 None => (new.clone(), Expect::Absent),
-                Some(old) => (in_place_of(&old, new.clone()), Expect::Revision(old.revision)),
+                Some(old) => (in_place_of(caller, &old, new.clone()), Expect::Revision(old.revision)),
             };
             let put = Change::Put { memory: Box::new(memory.clone()), passages: Some(passages.clone()), expect };
             let not_note = not_note(&caller.space, id).filter(|_| expect != Expect::Absent);
             let changes = not_wiped(&memory, since).into_iter().chain(not_note).chain([put]).collect();
-            match self.store.commit(Batch { space: caller.space.clone(), changes }) {
+            match self.commit(caller, changes) {
                 // Nobody has stored it meanwhile: it will not help to try again.
                 Err(error) if error.code == ErrorCode::Conflict && expect == Expect::Absent => {
                     if self.store.get(&caller.space, id)?.is_some() {
@@ -69,8 +69,8 @@ impl Engine {
     }
 }
 
-fn in_place_of(old: &Memory, new: Memory) -> Memory {
-    Memory {
+fn in_place_of(caller: &Caller, old: &Memory, new: Memory) -> Memory {
+    let mut memory = Memory {
         owner: old.owner.clone(),
         actor: old.actor.clone(),
         origin: old.origin.clone(),
@@ -80,5 +80,7 @@ fn in_place_of(old: &Memory, new: Memory) -> Memory {
         updated_at: old.updated_at.max(new.updated_at),
         revision: old.revision + 1,
         ..new
-    }
+    };
+    memory.set_writer(caller);
+    memory
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use loci_core::{
-    Batch, Caller, Change, CollectionFilter, Error, Filter, Memory, MemoryId, Result, Scope, SourceState, SourceTree,
+    Caller, Change, CollectionFilter, Error, Filter, Memory, MemoryId, RecordVerb, Result, Scope, SourceState,
+    SourceTree,
 };
 use loci_search::passages::passages;
 
@@ -218,10 +219,14 @@ impl Engine {
             if memories.is_empty() && (row.is_none() || !ids.is_empty()) {
                 return Ok(Some((0, 0)));
             }
+            for memory in &memories {
+                let is_own = memory.owner == caller.principal.subject && memory.goes_with_owner();
+                caller.trail.note(RecordVerb::Read, memory.id.as_str(), Some(is_own));
+            }
             let delete = |memory: &Memory| Change::Delete { id: memory.id.clone(), revision: memory.revision };
             let forget = row.map(|row| Change::DeleteSourceFile { expect: Box::new(row) });
             let changes = memories.iter().map(delete).chain(forget).collect();
-            self.store.commit(Batch { space: caller.space.clone(), changes })?;
+            self.commit(caller, changes)?;
             let passages: usize = memories.iter().map(|memory| passages(&memory.content).len()).sum();
             Ok(Some((memories.len() as u64, passages as u64)))
         })

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use loci_core::limits::{LIST_RESULTS_MAX, TRAVERSED_MAX, TUNNELS_MAX};
 use loci_core::{
-    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, FilingOrder, Filter, Memory, MemoryId, Page, Reader,
-    Result, Scope, Tally, Tunnel, TunnelEnd,
+    Caller, Change, CollectionFilter, Error, ErrorCode, FilingOrder, Filter, Memory, MemoryId, Page, Reader,
+    RecordVerb, Result, Scope, Tally, Tunnel, TunnelEnd,
 };
 use sha2::{Digest, Sha256};
 
@@ -107,7 +107,7 @@ impl Engine {
             let expect = before.cloned().map(Box::new);
             let put = Change::PutTunnel { tunnel: Box::new(tunnel.clone()), expect };
             let changes = not_wiped.into_iter().chain([put]).collect();
-            self.store.commit(Batch { space: caller.space.clone(), changes })?;
+            self.commit(caller, changes)?;
             Ok(tunnel)
         })?;
         // Somebody else may have named the memory of an end.
@@ -147,11 +147,13 @@ impl Engine {
             return Err(Error::new(ErrorCode::Forbidden, "deleting needs a token with the scope `write`"));
         }
         self.change_tunnels(caller, || {
-            if !self.seen_tunnels(caller)?.iter().any(|tunnel| tunnel.id == id) {
-                return Err(Error::not_found("there is no tunnel with that id; list the tunnels"));
-            }
+            let seen = self.seen_tunnels(caller)?;
+            let tunnel = seen.iter().find(|tunnel| tunnel.id == id);
+            let tunnel = tunnel.ok_or_else(|| Error::not_found("there is no tunnel with that id; list the tunnels"))?;
+            let is_own = tunnel.owner == caller.principal.subject && !tunnel.is_common;
+            caller.trail.note(RecordVerb::Read, id, Some(is_own));
             let changes = vec![Change::DeleteTunnel { id: id.to_owned() }];
-            self.store.commit(Batch { space: caller.space.clone(), changes })
+            self.commit(caller, changes)
         })
     }
 

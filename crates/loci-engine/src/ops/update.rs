@@ -1,8 +1,6 @@
 //! Changing a memory.
 
-use loci_core::{
-    Batch, Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Redactions, Result, Visibility,
-};
+use loci_core::{Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Redactions, Result, Visibility};
 
 use crate::notes::{Embedded, cannot_change, in_file_or_store, note_body};
 use crate::ops::remember::GLOBAL;
@@ -75,6 +73,7 @@ impl Engine {
             let passages = text.as_ref().map(|(content, passages, _)| {
                 (*content).clone_into(&mut memory.content);
                 found.write_to(&mut memory.attributes);
+                memory.set_writer(caller);
                 // It was of the text before.
                 memory.summary = None;
                 // A faster one may have come later.
@@ -105,7 +104,7 @@ impl Engine {
     ) -> Result<Option<(Memory, Embedding)>> {
         let body = change.content.as_deref().map(note_body);
         let (embedding, embedded) = match &body {
-            Some(body) => self.embed_ahead(before.title.as_deref(), body),
+            Some(body) => self.embed_ahead(caller, before.title.as_deref(), body),
             None => (Embedding::Done, Embedded::default()),
         };
         let revised = self.change_note(caller, &before.id, Forgotten::Hide, &embedded, |memory, note| {
@@ -140,7 +139,7 @@ impl Engine {
             let mut memory = self.writable(caller, id)?;
             share(&mut memory, Some(shared))?;
             let (change, memory) = put_next(memory, None);
-            self.store.commit(Batch { space: caller.space.clone(), changes: vec![change] })?;
+            self.commit(caller, vec![change])?;
             Ok(memory)
         })
     }

@@ -34,6 +34,8 @@ fn call(engine: &Engine, user: &str, tool: impl std::fmt::Display) -> AuditEntry
         query: None,
         results: None,
         failure: None,
+        records: Vec::new(),
+        further_records: 0,
     }
 }
 

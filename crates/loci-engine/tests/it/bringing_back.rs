@@ -474,8 +474,8 @@ fn a_wipe_between_is_not_undone() {
     let mut brought = BroughtBack::default();
     engine.bring_back(&local, &[record(owned("ann", filed("before", "x")))], &mut brought).unwrap();
     // Of one tool set: what came in through others comes back.
-    store.wipe(&Space::default(), "bob", Some("mememory"), NOW).unwrap();
-    store.wipe(&Space::default(), "ann", None, NOW).unwrap();
+    store.wipe(&Space::default(), "bob", Some("mememory"), None, NOW).unwrap();
+    store.wipe(&Space::default(), "ann", None, None, NOW).unwrap();
     let mut records = everything_there_is();
     records.push(record(owned("bob", filed("of bob", "x"))));
     let of_mememory = Memory { origin: "mememory".to_owned(), ..owned("bob", filed("of bob, too", "x")) };

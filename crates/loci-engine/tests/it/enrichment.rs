@@ -440,7 +440,7 @@ fn a_wipe_of_a_memory_in_work_leaves_nothing() {
         let (inner, ann, wiped) = (shop.store.inner.clone(), shop.ann.clone(), AtomicBool::new(false));
         shop.store.before(move |method| {
             if method == step && !wiped.swap(true, Ordering::SeqCst) {
-                assert_eq!(inner.wipe(&ann.space, "ann", None, Timestamp::MIN).unwrap().memories, 2);
+                assert_eq!(inner.wipe(&ann.space, "ann", None, None, Timestamp::MIN).unwrap().memories, 2);
             }
             Ok(())
         });

@@ -70,7 +70,9 @@ impl Store for FaultyStore {
         accesses(space: &Space, ids: &[MemoryId]) -> Vec<u64>;
         touch(touches: &[Touch]) -> ();
         census(space: &Space, owner: &str, now: Timestamp) -> Vec<CensusRow>;
-        wipe(space: &Space, owner: &str, origin: Option<&str>, now: Timestamp) -> Wiped;
+        wipe(
+            space: &Space, owner: &str, origin: Option<&str>, pseudonym: Option<&str>, now: Timestamp
+        ) -> Wiped;
         lease(name: &str, holder: &str, now: Timestamp, until: Timestamp) -> bool;
         needs_sweep(sweep: &Sweep) -> bool;
         sweep(sweep: &Sweep, limit: usize) -> usize;

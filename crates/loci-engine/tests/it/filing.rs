@@ -116,7 +116,7 @@ fn a_wipe_brings_back_nothing_that_is_being_filed() {
     let inner = store.inner.clone();
     store.before(move |method| {
         if method == "commit" {
-            inner.wipe(&Space::default(), "ann", None, Timestamp::from_microseconds(1))?;
+            inner.wipe(&Space::default(), "ann", None, None, Timestamp::from_microseconds(1))?;
         }
         Ok(())
     });

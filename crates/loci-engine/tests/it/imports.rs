@@ -72,7 +72,7 @@ fn a_wipe_between_is_not_undone() {
     let is_wiped = AtomicBool::new(false);
     store.before(move |method| {
         if method == "commit" && !is_wiped.swap(true, Ordering::SeqCst) {
-            inner.wipe(&Space::default(), "ann", None, Timestamp::from_microseconds(1))?;
+            inner.wipe(&Space::default(), "ann", None, None, Timestamp::from_microseconds(1))?;
         }
         Ok(())
     });

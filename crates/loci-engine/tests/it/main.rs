@@ -5,6 +5,7 @@
 
 mod answers;
 mod audit;
+mod authors;
 mod bringing_back;
 mod bundles;
 mod conversations;

@@ -49,6 +49,8 @@ fn every_kind_is_swept_when_its_time_is_over() {
         query: None,
         results: None,
         failure: None,
+        records: Vec::new(),
+        further_records: 0,
     });
     engine.cache_answer(&ann, mint(), "when is tea?", "at four").unwrap();
     engine.decide(&ann, "tea", "at four", Some(1)).unwrap();

@@ -117,6 +117,7 @@ fn a_file_becomes_a_memory() {
         delivery: Delivery::Bootstrap,
         origin: "vault".to_owned(),
         visibility: Visibility::Common,
+        by_admin: true,
         updated_at: moment(2_000),
         ..Memory::new(Space::default(), MemoryId::new("u1"), "They #hum and make #honey.", "note", moment(1_000))
     };

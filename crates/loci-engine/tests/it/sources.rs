@@ -497,7 +497,7 @@ fn a_wipe_meanwhile_is_not_undone() {
     let is_first = AtomicBool::new(true);
     mine.store.before(move |method| {
         if method == "commit" && is_first.swap(false, Ordering::SeqCst) {
-            inner.wipe(&Space::default(), "ann", None, Timestamp::from_microseconds(1))?;
+            inner.wipe(&Space::default(), "ann", None, None, Timestamp::from_microseconds(1))?;
         }
         Ok(())
     });

@@ -105,7 +105,7 @@ fn texts_go_to_the_disk_and_back() {
     for memory in memories {
         let anew = again.stored(&memory.id);
         let (owner, origin, revision) = (None, "vault".to_owned(), anew.revision);
-        assert_eq!(anew, Memory { owner, origin, revision, ..memory });
+        assert_eq!(anew, Memory { owner, origin, revision, by_admin: true, ..memory });
     }
 }
 

@@ -121,7 +121,8 @@ fn filled(version: usize) -> tempfile::TempDir {
     let analysis = "UPDATE analysis SET version = ?1";
     connection.execute(analysis, [crate::reanalysis::VERSION]).unwrap();
     if version == schema::VERSION as usize {
-        let further = "INSERT INTO further_vector (passage, model, scale, vector) VALUES (1 << 20, 3, 0.5, x'01')";
+        let further = "INSERT INTO further_vector (passage, model, scale, vector) VALUES (1 << 20, 3, 0.5, x'01');
+            INSERT INTO audit_record (entry, position, verb, id, is_own, further) VALUES (4, 0, 'read', 'full', 0, 5);";
         connection.execute_batch(further).unwrap();
     }
     folder
@@ -181,6 +182,10 @@ fn an_upgrade_keeps_every_row_of_every_table() {
         "trigger memory_gone",
         "trigger memory_hidden",
         "trigger memory_withdrawn",
+        "index memory_by_writer",
+        "table audit_record",
+        "index audit_record_by_id",
+        "trigger audit_removed",
     ];
     expected.extend(new.map(str::to_owned));
     expected.sort();
@@ -208,6 +213,35 @@ fn an_upgrade_leaves_behind_answers_with_texts_and_damaged_ones() {
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     let connection = connect(folder.path());
     assert_eq!(strings(&connection, "SELECT key || ' ' || memories FROM keyed_answer"), ["key []"]);
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
+}
+
+/// A copy of a row gets a checksum that holds: what was damaged before must not look good after.
+#[test]
+fn an_upgrade_leaves_no_damaged_memory_looking_good() {
+    let folder = filled(8);
+    connect(folder.path()).execute_batch("UPDATE memory SET summary = 'a flipped gist' WHERE id = 'bare'").unwrap();
+    flip(folder.path(), "a flipped gist");
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let connection = connect(folder.path());
+    assert_eq!(strings(&connection, "SELECT id FROM memory WHERE text_checksum = -1"), ["bare"]);
+    let filter =
+        loci_core::Filter::of(memory("full").space, loci_core::Reader::everything(), loci_core::Timestamp::MIN);
+    let read = |id: &str| store.get_all(&filter, &[memory(id).id]).map(|memories| memories.len());
+    assert_eq!(read("full"), Ok(1));
+    assert!(read("bare").unwrap_err().message.contains("bare"), "damage is named");
+}
+
+/// The person at the machine was an administrator before it was noted who is.
+#[test]
+fn an_upgrade_knows_the_local_person_for_an_administrator() {
+    let folder = filled(8);
+    let connection = connect(folder.path());
+    connection.execute_batch("UPDATE memory SET owner = 'local' WHERE id = 'bare'").unwrap();
+    drop(connection);
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let by_admin = |id: &str| store.get(&memory(id).space, &memory(id).id).unwrap().map(|memory| memory.by_admin);
+    assert_eq!([by_admin("bare"), by_admin("full")], [Some(true), Some(false)]);
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 

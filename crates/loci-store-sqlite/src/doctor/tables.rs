@@ -42,7 +42,7 @@ const OF_VECTOR: &str = "ifnull((SELECT id FROM memory WHERE row = t.passage >> 
 const _: () = assert!(POSITION_BITS == 20);
 
 /// All of them. What nobody filed can be left out or made again.
-const TABLES: [Table; 22] = [
+const TABLES: [Table; 23] = [
     table("memory", "memories", "id", Damaged),
     table("content", "contents of memories", OF_MEMORY, Damaged),
     table("passage", "passages of memories", OF_PASSAGE, Derived),
@@ -54,6 +54,7 @@ const TABLES: [Table; 22] = [
     table("cache_entry", "cached answers", "id", Derived),
     table("decision", "decisions", "key", Damaged),
     table("audit", "audit entries", "number", Damaged),
+    table("audit_record", "records of audit entries", "entry", Damaged),
     table("wipe", "notes of wipes", "owner", Damaged),
     table("analysis", "versions of the analysis", "row", Derived),
     table("note_file", "files of notes", "path", Damaged),
@@ -210,6 +211,9 @@ fn reading(table: &str) -> Option<(String, Read)> {
         }
         "decision" => (select(&decisions::columns(), "key", "decision"), |row| decisions::read(row).map(drop)),
         "audit" => (select(&audit::columns(), "number", "audit"), |row| audit::read_entry(row).map(drop)),
+        "audit_record" => {
+            (select(audit::RECORD_COLUMNS, "entry", "audit_record"), |row| audit::read_record(row).map(drop))
+        }
         "note_file" => {
             (select(&note_files::columns(), "path", "note_file"), |row| note_files::read_file(row).map(drop))
         }

@@ -265,7 +265,7 @@ fn databases_of_versions_2_and_3_know_where_each_memory_came_from() {
         assert_eq!(store.list(&apart, Page { offset: 0, limit: 10 }), Ok(vec![discovery]));
 
         assert!(holds(&database, "quokka"));
-        assert_eq!(store.wipe(&filter().space, "ann", None, now).unwrap().memories, 4);
+        assert_eq!(store.wipe(&filter().space, "ann", None, None, now).unwrap().memories, 4);
         assert!(!holds(&database, "quokka"), "nor is it left where the old table was");
         assert_eq!(store.structure_check(), Ok(Vec::new()));
     }
@@ -285,6 +285,8 @@ fn check_wipe_of_old(store: &SqliteStore) {
         query: None,
         results: None,
         failure: None,
+        records: Vec::new(),
+        further_records: 0,
     };
     for origin in ["mememory", "memory-mcp", "engram", ""] {
         let relies = |since| Change::NotWiped { owner: "bob".to_owned(), origin: origin.to_owned(), since };
@@ -424,7 +426,7 @@ fn a_database_of_version_5_is_counted_and_listed_as_if_it_had_always_been() {
     };
     assert_eq!(store.commit(put(&taken, vec![passage("word")])).unwrap_err().code, ErrorCode::Conflict);
 
-    assert_eq!(store.wipe(&filter().space, "ann", None, filter().live_at).unwrap().memories, 3);
+    assert_eq!(store.wipe(&filter().space, "ann", None, None, filter().live_at).unwrap().memories, 3);
     assert_eq!(store.tally(&filter()), store.recount(&filter()));
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 }

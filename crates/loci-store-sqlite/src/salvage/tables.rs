@@ -20,8 +20,8 @@ pub(crate) struct Table {
     columns: Vec<Column>,
     /// What the checksum is of.
     summed: Vec<Summed>,
-    /// Which column rows from before it was added lack.
-    added: Option<usize>,
+    /// The columns that rows from before they were added lack, in their order, with what they are for those.
+    added: Vec<(usize, ValueRef<'static>)>,
 }
 
 #[derive(Debug)]
@@ -49,8 +49,13 @@ pub(crate) struct Row<'a> {
 }
 
 const CHECKSUM: &str = "checksum";
-/// The column that schema 8 added to a table, and what it is for rows from before.
-const ADDED: (&str, &str, &[u8]) = ("keyed_answer", "memories", b"[]");
+/// The columns that a schema after the first with checksums added to a table, all those of a table at once, and what
+/// they are for rows from before.
+const ADDED: [(&str, &str, ValueRef<'static>); 3] = [
+    ("keyed_answer", "memories", ValueRef::Text(b"[]")),
+    ("memory", "updated_by", ValueRef::Null),
+    ("memory", "by_admin", ValueRef::Integer(0)),
+];
 
 impl Tables {
     /// Those of the schema that this connection has.
@@ -106,7 +111,11 @@ impl Table {
             None => columns.iter().position(|column| column.name == argument).map(Summed::Column),
         });
         let summed = summed.collect::<Option<_>>().ok_or_else(damaged)?;
-        let added = columns.iter().position(|column| (name.as_str(), column.name.as_str()) == (ADDED.0, ADDED.1));
+        let added = columns.iter().enumerate().filter_map(|(place, column)| {
+            let added = ADDED.iter().find(|added| (added.0, added.1) == (name.as_str(), column.name.as_str()))?;
+            Some((place, added.2))
+        });
+        let added = added.collect();
         Ok(Table { name, has_row_numbers, columns, summed, added })
     }
 
@@ -122,23 +131,30 @@ impl Table {
         if number.is_some() != self.has_row_numbers {
             return None;
         }
-        if let Some(added) = self.added.filter(|_| values.len() + 1 == self.columns.len()) {
+        if !self.added.is_empty() && values.len() + self.added.len() == self.columns.len() {
             let mut whole = values.to_vec();
-            whole.insert(added, ValueRef::Text(ADDED.2));
-            return self.whole_row(number, &whole, Some(added));
+            for (place, value) in &self.added {
+                whole.insert(*place, *value);
+            }
+            return self.whole_row(number, &whole, &self.added);
         }
-        self.whole_row(number, values, None)
+        self.whole_row(number, values, &[])
     }
 
     /// The row with these values, but one that its checksum is not of.
-    fn whole_row<'a>(&'a self, number: Option<i64>, values: &[ValueRef<'a>], added: Option<usize>) -> Option<Row<'a>> {
+    fn whole_row<'a>(
+        &'a self,
+        number: Option<i64>,
+        values: &[ValueRef<'a>],
+        added: &[(usize, ValueRef<'static>)],
+    ) -> Option<Row<'a>> {
         if values.len() != self.columns.len() {
             return None;
         }
         let values = self.columns.iter().zip(values).map(|(column, value)| column.value(*value, number));
         let values = values.collect::<Option<Vec<_>>>()?;
-        let is_summed =
-            |summed: &&Summed| !matches!((summed, added), (Summed::Column(column), Some(added)) if *column == added);
+        let is_added = |column: &usize| added.iter().any(|(place, _)| place == column);
+        let is_summed = |summed: &&Summed| !matches!(summed, Summed::Column(column) if is_added(column));
         let summed = self.summed.iter().filter(is_summed).map(|summed| match summed {
             Summed::Column(column) => values.get(*column).copied(),
             Summed::Text(text) => Some(ValueRef::Text(text.as_bytes())),

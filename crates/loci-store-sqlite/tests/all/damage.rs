@@ -118,7 +118,7 @@ fn survives(folder: &std::path::Path) -> bool {
         store.audit(&AuditQuery { limit: 10, ..AuditQuery::default() }).err(),
         store.soft_delete(&filter(), None, now, 10).err(),
         store.sweep(&sweep_of_expired(now), 10).err(),
-        store.wipe(&space, "ann", None, now).err(),
+        store.wipe(&space, "ann", None, None, now).err(),
         store.commit(put(&memory("new"), vec![passage("words")])).err(),
     ];
     for error in answers.iter().flatten() {

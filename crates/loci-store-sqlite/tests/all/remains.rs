@@ -92,7 +92,7 @@ fn a_wipe_leaves_no_text_in_the_files() {
     let reader = rusqlite::Connection::open(folder.path().join("loci.db")).unwrap();
     let reading = reader.unchecked_transaction().unwrap();
     reading.query_row("SELECT count(*) FROM memory", [], |_| Ok(())).unwrap();
-    let wiped = store.wipe(&Space::default(), "ann", None, NOW).unwrap();
+    let wiped = store.wipe(&Space::default(), "ann", None, None, NOW).unwrap();
     assert!(occurrences(folder.path(), "walrus") > 0, "a reader of before still finds it");
     drop(reading);
     store.needs_sweep(&sweep_of_expired(NOW)).unwrap();
@@ -135,13 +135,13 @@ fn a_wipe_leaves_nothing_of_an_owner_in_counts_tunnels_and_settings() {
     for text in ["the vicuna", "the serval", "the quoll", "the axolotl false", "the okapi", "the pangolin"] {
         assert!(occurrences(folder.path(), text) > 0, "{text} is stored");
     }
-    store.wipe(&Space::default(), "the quoll", None, NOW).unwrap();
+    store.wipe(&Space::default(), "the quoll", None, None, NOW).unwrap();
     let kept = Tunnel { source: end("one", None), owner: None, ..tunnel("common", true) };
     assert_eq!(store.tunnels(&Space::default()), Ok(vec![kept]));
     // What is remembered of the wipe names the owner for some time.
     let sweep = Sweep { wiped_before: NOW.plus_seconds(1), ..sweep_of_expired(NOW) };
     while store.sweep(&sweep, 9).unwrap() > 0 {}
-    store.wipe(&Space::default(), "ann", None, NOW).unwrap();
+    store.wipe(&Space::default(), "ann", None, None, NOW).unwrap();
     for text in ["the vicuna", "the serval", "the quoll", "the axolotl false", "the okapi", "the pangolin"] {
         assert_eq!(occurrences(folder.path(), text), 0, "{text} is left");
     }
@@ -169,6 +169,6 @@ fn an_owner_is_not_named_by_answers_that_are_gone() {
     let sweep = sweep_of_expired(NOW.plus_seconds(9));
     while store.sweep(&sweep, 9).unwrap() > 0 {}
     // A wipe, whosever, empties the log.
-    store.wipe(&Space::default(), "ann", None, NOW).unwrap();
+    store.wipe(&Space::default(), "ann", None, None, NOW).unwrap();
     assert_eq!(occurrences(folder.path(), "the quoll"), 0);
 }

@@ -255,6 +255,8 @@ fn records_of_use(store: &SqliteStore) {
             query: Some("harbour".to_owned()),
             results: Some(3),
             failure: (number.is_multiple_of(6)).then_some(failure),
+            records: Vec::new(),
+            further_records: 0,
         };
         store.append_audit(&[entry]).unwrap();
     }
@@ -299,7 +301,7 @@ pub fn fill(folder: &Path) -> Vec<Archived> {
         let gone = Batch { space, changes: vec![Change::Delete { id, revision: 1 }] };
         store.commit(gone).unwrap();
     }
-    store.wipe(&Space::default(), "carol", None, NOW).unwrap();
+    store.wipe(&Space::default(), "carol", None, None, NOW).unwrap();
     assert!(store.lease("sweep", "a process", NOW, NOW.plus_seconds(60)).unwrap());
     assert_eq!(store.integrity_check().unwrap().len(), 0, "{:?}", store.integrity_check());
     archive(&store).unwrap()

@@ -304,7 +304,7 @@ pub(super) fn what_is_brought_back_takes_the_place_of_nothing(make: MakeStore<'_
     assert_eq!(after, records);
     // What was wiped meanwhile stays so.
     let since = store.version().expect("the store can be read");
-    store.wipe(&Space::default(), "ann", None, NOW).expect("the store can be written");
+    store.wipe(&Space::default(), "ann", None, None, NOW).expect("the store can be written");
     for record in records.into_iter().filter(|record| record.whose().is_some()) {
         let late = Change::BringBack { record: Box::new(record.clone()), passages: vec![], since, now: NOW };
         assert_eq!(store.commit(change(late)).expect_err("it was wiped").code, ErrorCode::Conflict, "{record:?}");

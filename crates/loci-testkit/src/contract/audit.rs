@@ -1,8 +1,8 @@
 //! What the audit log promises.
 
-use loci_core::{AuditEntry, AuditFailure, AuditQuery, ErrorCode};
+use loci_core::{AuditEntry, AuditFailure, AuditQuery, AuditRecord, ErrorCode, RecordVerb};
 
-use super::examples::{NOW, audit_entry, memory, space};
+use super::examples::{NOW, ODD_TEXTS, audit_entry, memory, space};
 use super::{MakeStore, StoreAndTokens};
 
 fn append(store: &dyn StoreAndTokens, entries: &[AuditEntry]) {
@@ -78,6 +78,7 @@ pub(super) fn every_condition_of_an_audit_query_holds(make: MakeStore<'_>) {
         space: Some(memory("a").space),
         user: user("ann"),
         tool: Some("b".to_owned()),
+        record: None,
         since: Some(NOW.plus_seconds(2)),
         after: Some(0),
         limit: 10,
@@ -108,9 +109,26 @@ pub(super) fn an_audit_number_is_given_once(make: MakeStore<'_>) {
     let store = make();
     append(&*store, &[audit_entry("bob", "kept"), audit_entry("ann", "wiped")]);
     let (numbers, _) = read(&*store, &last(10));
-    let removed = store.wipe(&memory("a").space, "ann", None, NOW.plus_seconds(-1)).expect("the data is wiped");
+    let removed = store.wipe(&memory("a").space, "ann", None, None, NOW.plus_seconds(-1)).expect("the data is wiped");
     assert_eq!(removed.audit_entries, 1);
     append(&*store, &[audit_entry("ann", "new")]);
     let follower = AuditQuery { after: Some(numbers[1]), ..last(10) };
     assert_eq!(read(&*store, &follower).1, ["new"], "who follows the log misses nothing");
+}
+
+pub(super) fn an_audit_entry_names_its_records(make: MakeStore<'_>) {
+    let store = make();
+    let record = |(id, verb): (&str, RecordVerb)| AuditRecord { id: id.to_owned(), verb, is_own: id.is_empty() };
+    let records: Vec<AuditRecord> =
+        ODD_TEXTS.into_iter().zip(RecordVerb::ALL.into_iter().cycle()).map(record).collect();
+    let entry = AuditEntry { records, further_records: 7, ..audit_entry("ann", "many") };
+    append(&*store, &[audit_entry("ann", "none"), entry.clone()]);
+    let found = store.audit(&last(10)).expect("the store can be read");
+    assert_eq!(found[1].1, entry);
+    for id in ODD_TEXTS {
+        let query = AuditQuery { record: Some(id.to_owned()), ..last(10) };
+        assert_eq!(read(&*store, &query).1, ["many"], "{id:?}");
+    }
+    let query = AuditQuery { record: Some("another".to_owned()), ..last(10) };
+    assert_eq!(read(&*store, &query).1, Vec::<String>::new());
 }

@@ -256,7 +256,7 @@ pub(super) fn threads_follow_every_write(make: MakeStore<'_>) {
     assert_eq!(near_first(), ["ann-0", "ann-1"]);
     assert_eq!(place(&with_context(&*store, &filter(), &["ann-0"], &[]), "ann-1").position, 2);
     for owner in ["ann", "bob"] {
-        store.wipe(&memory("any").space, owner, None, NOW).expect("the wipe succeeds");
+        store.wipe(&memory("any").space, owner, None, None, NOW).expect("the wipe succeeds");
     }
     assert_eq!(near_first(), ["ann-0", "ann-1", "bob-2"], "what is nobody's shares a thread");
     store.commit(delete(&Memory { revision: 5, ..back })).expect("the commit succeeds");

@@ -182,7 +182,7 @@ pub(super) fn what_is_removed_takes_the_vectors_of_all_models(make: MakeStore<'_
     };
     store.commit(delete(&deleted)).expect("the commit succeeds");
     loses(2, "deleted");
-    store.wipe(&wiped.space, "ann", None, NOW).expect("the data is wiped");
+    store.wipe(&wiped.space, "ann", None, None, NOW).expect("the data is wiped");
     loses(2, "wiped");
     sweep_all(&*store, &sweep_of_expired(NOW));
     loses(150, "swept");

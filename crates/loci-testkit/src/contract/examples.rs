@@ -279,6 +279,8 @@ pub(super) fn audit_entry(user: &str, tool: &str) -> AuditEntry {
         query: None,
         results: None,
         failure: None,
+        records: Vec::new(),
+        further_records: 0,
     }
 }
 

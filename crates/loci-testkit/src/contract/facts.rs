@@ -425,7 +425,7 @@ pub(super) fn facts_belong_to_nobody_in_their_space(make: MakeStore<'_>) {
         commit(&*store, put_fact(fact));
     }
     for owner in ["ann", "bob"] {
-        store.wipe(&Space::default(), owner, None, NOW).expect("the data is wiped");
+        store.wipe(&Space::default(), owner, None, None, NOW).expect("the data is wiped");
         assert_eq!(facts(&*store, &everything()), all);
     }
     assert_eq!(counts(&*store, NOW).facts, 2);

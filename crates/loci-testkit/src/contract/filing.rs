@@ -96,7 +96,7 @@ pub(super) fn a_changed_memory_keeps_its_turn(make: MakeStore<'_>) {
     assert_eq!(in_order(&*store, &hiding), ["c", "a", "d", "b", "e"]);
     let common = Memory { owner: Some("bob".to_owned()), revision: 3, ..memory("c") };
     commit(&*store, replace(&common, None));
-    store.wipe(&common.space, "bob", None, NOW).expect("the data is wiped");
+    store.wipe(&common.space, "bob", None, None, NOW).expect("the data is wiped");
     assert_eq!(in_order(&*store, &hiding), ["c", "a", "d", "b", "e"], "a wipe changes no turn");
 }
 
@@ -123,7 +123,7 @@ pub(super) fn a_removed_memory_is_filed_anew(make: MakeStore<'_>) {
     add(&*store, &memory("b"));
     assert_eq!(in_order(&*store, &filter()), ["a", "c", "d", "b"]);
     commit(&*store, replace(&Memory { revision: 2, ..private("ann", memory("a")) }, None));
-    assert_eq!(store.wipe(&memory("a").space, "ann", None, NOW).map(|wiped| wiped.memories), Ok(1));
+    assert_eq!(store.wipe(&memory("a").space, "ann", None, None, NOW).map(|wiped| wiped.memories), Ok(1));
     add(&*store, &memory("a"));
     assert_eq!(in_order(&*store, &filter()), ["c", "d", "b", "a"]);
 }

@@ -199,7 +199,7 @@ pub(super) fn what_is_forgotten_goes_with_the_rest(make: MakeStore<'_>) {
     let later = Filter { live_at: NOW.plus_seconds(1), ..filter() };
     assert_eq!(admitted(&*store, &later), ["anns", "common"]);
     assert_eq!(store.sweep(&sweep_of_expired(NOW.plus_seconds(1)), 10), Ok(1));
-    let wiped = store.wipe(&common.space, "ann", None, NOW);
+    let wiped = store.wipe(&common.space, "ann", None, None, NOW);
     assert_eq!(wiped, Ok(Wiped { memories: 1, ..Wiped::default() }));
     let nameless = Memory { owner: None, revision: 2, ..forgotten(common) };
     assert_eq!(found(&*store, &nameless).as_ref(), Some(&nameless), "it stays forgotten");

@@ -86,6 +86,8 @@ impl Generator {
             origin: random.pick(&ORIGINS).to_owned(),
             owner,
             actor: random.chance(40).then(|| odd_text(random)),
+            updated_by: if random.chance(30) { random.pick(&OWNERS).map(str::to_owned) } else { None },
+            by_admin: random.chance(30),
             visibility: random.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
             supersedes: random.chance(25).then(|| id_of(random)),
             expires_at: random.chance(30).then(|| NOW.plus_seconds(random.below(6) as i64)),

@@ -78,7 +78,7 @@ pub(super) fn a_secret_is_one_stores_alone(make: MakeStore<'_>) {
     });
     assert!(secrets.iter().all(|secret| *secret == secrets[0]), "whoever is the first to ask");
     store.commit(put(&memory("a"), vec![passage("word")])).expect("the commit succeeds");
-    store.wipe(&memory("a").space, "ann", None, NOW).expect("the data is wiped");
+    store.wipe(&memory("a").space, "ann", None, None, NOW).expect("the data is wiped");
     assert_eq!(store.secret(), Ok(secrets[0]), "it never changes");
     let anothers = another.secret().expect("the store can be read");
     assert_ne!(anothers, secrets[0]);

@@ -253,7 +253,7 @@ pub(super) fn answers_that_are_gone_take_no_room(make: MakeStore<'_>) {
     keep_both("swept");
     assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 2);
     keep_both("wiped");
-    assert_eq!(store.wipe(&keyed_answer(None, "").space, "ann", None, NOW), Ok(Wiped::default()));
+    assert_eq!(store.wipe(&keyed_answer(None, "").space, "ann", None, None, NOW), Ok(Wiped::default()));
     keep_both("replaced");
     keep(&*store, &of("replaced", 1));
     keep(&*store, &of("third", HALF - 1));
@@ -307,7 +307,8 @@ pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
         keep(&*store, written);
     }
     let main = &anns[0].space;
-    let wipe = |origin| assert_eq!(store.wipe(main, "ann", origin, NOW), Ok(Wiped::default()), "nothing is counted");
+    let wipe =
+        |origin| assert_eq!(store.wipe(main, "ann", origin, None, NOW), Ok(Wiped::default()), "nothing is counted");
     let left = || anns.iter().map(|answer| has(&*store, answer)).collect::<Vec<_>>();
     wipe(Some("unknown"));
     assert_eq!((left(), has(&*store, &expired)), (vec![true; 3], true));
@@ -343,7 +344,7 @@ pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
     let remove: Change = |store, memory| commit(store, delete(&memory));
     let forget: Change = |store, memory| put_anew(store, forgotten(memory));
     let wipe: Change = |store, memory| {
-        assert!(store.wipe(&memory.space, "ann", Some(&memory.origin), NOW).is_ok());
+        assert!(store.wipe(&memory.space, "ann", Some(&memory.origin), None, NOW).is_ok());
     };
     let expire: Change = |store, memory| {
         let expires_at = Some(NOW.plus_seconds(1));
@@ -423,7 +424,7 @@ pub(super) fn an_answer_that_holds_what_is_gone_is_not_kept(make: MakeStore<'_>)
         assert!(!has(&*store, &holding(id)), "{id}");
         assert!(has(&*store, &keyed_answer(Some("ann"), "beside")));
         commit(&*store, keep_answer(&holding(id)));
-        assert_eq!(store.wipe(&holding(id).space, "ann", Some("vault"), NOW), Ok(Wiped::default()));
+        assert_eq!(store.wipe(&holding(id).space, "ann", Some("vault"), None, NOW), Ok(Wiped::default()));
     }
     keep(&*store, &holding("there"));
     assert!(has(&*store, &holding("there")));

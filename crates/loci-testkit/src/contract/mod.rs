@@ -194,6 +194,8 @@ promises! {
     wiping:
         a_wipe_removes_what_is_not_common_or_came_in_as_conversation,
         a_wipe_takes_the_name_off_what_is_common,
+        a_wipe_leaves_a_pseudonym_on_records_that_stay,
+        a_wipe_leaves_lines_of_what_was_done_to_others,
         a_wipe_of_one_tool_set_leaves_the_others,
         a_wipe_removes_answers_decisions_and_audit_entries,
         a_wipe_leaves_other_users_and_spaces_alone,
@@ -303,6 +305,7 @@ promises! {
         audit_entries_come_back_in_order,
         every_condition_of_an_audit_query_holds,
         audit_entries_come_in_pages,
+        an_audit_entry_names_its_records,
         an_audit_number_is_given_once;
     tokens:
         a_token_comes_back_as_it_was_added,

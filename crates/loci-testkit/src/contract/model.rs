@@ -72,7 +72,7 @@ impl Comparison<'_> {
             10..12 => {
                 let (space, owner, now) = (self.random.space(), self.random.pick(&OWNER_NAMES), self.random.moment());
                 let origin = self.random.origin();
-                self.same(|store| store.wipe(&space, owner, origin, now));
+                self.same(|store| store.wipe(&space, owner, origin, None, now));
             }
             12..18 => {
                 let touches: Vec<_> = (0..3).map(|_| self.touch()).collect();

@@ -264,7 +264,7 @@ pub(super) fn a_note_file_outlives_its_memory(make: MakeStore<'_>) {
     let (before, live) = (files(&*store), among(&*store, &filter(), 10));
     commit(&*store, delete(&memory("deleted")));
     assert_eq!(store.sweep(&sweep_of_expired(NOW.plus_seconds(1)), 10), Ok(1));
-    assert_eq!(store.wipe(&memory("a").space, "ann", None, NOW).map(|wiped| wiped.memories), Ok(1));
+    assert_eq!(store.wipe(&memory("a").space, "ann", None, None, NOW).map(|wiped| wiped.memories), Ok(1));
     assert_eq!((files(&*store), live.len()), (before, 3), "what is known of the files stays");
     for name in &live {
         assert_eq!(path_of(&*store, name), None, "there is no memory {name}");

@@ -55,7 +55,7 @@ pub(super) fn what_is_rebuildable_is_there_at_once(make: MakeStore<'_>) {
 pub(super) fn what_is_rebuildable_happens_whole_or_not_at_all(make: MakeStore<'_>) {
     let store = make();
     let since = store.version().expect("the store can be read");
-    store.wipe(&memory("a").space, "ann", None, NOW).expect("the data is wiped");
+    store.wipe(&memory("a").space, "ann", None, None, NOW).expect("the data is wiped");
     add(&*store, &memory("a"));
     add(&*store, &message("bob", 0));
     commit(&*store, keep_answer(&keyed_answer(None, "key")));

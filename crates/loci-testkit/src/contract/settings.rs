@@ -72,10 +72,10 @@ pub(super) fn a_wipe_removes_settings(make: MakeStore<'_>) {
         owners.map(|owner| of(owner).iter().flatten().count())
     };
     for origin in ["", "engram"] {
-        store.wipe(&main, "ann", Some(origin), NOW).expect("the data is wiped");
+        store.wipe(&main, "ann", Some(origin), None, NOW).expect("the data is wiped");
         assert_eq!(settings(&main), [2; 4], "a wipe of one tool set leaves them");
     }
-    store.wipe(&main, "ann", None, NOW).expect("the data is wiped");
+    store.wipe(&main, "ann", None, None, NOW).expect("the data is wiped");
     assert_eq!((settings(&main), settings(&other)), ([2, 0, 2, 2], [2; 4]));
     commit(&*store, put_setting(Some("ann"), "one", "again"));
     assert_eq!(settings(&main), [2, 1, 2, 2]);

@@ -224,7 +224,7 @@ pub(super) fn a_source_file_is_forgotten_by_its_collection_and_path(make: MakeSt
     assert_eq!(all(), ["/a", "/A", "/a"]);
     commit(&*store, batch);
     assert_eq!(all(), ["", "/A/a", "/a"]);
-    store.wipe(&Space::default(), "ann", None, NOW).expect("the data is wiped");
+    store.wipe(&Space::default(), "ann", None, None, NOW).expect("the data is wiped");
     assert_eq!(all(), ["", "/A/a", "/a"], "they belong to nobody");
     assert_eq!(store.source_files(&space("other"), Some("a")).map(|files| files.len()), Ok(1));
 }

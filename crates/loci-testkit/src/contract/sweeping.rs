@@ -129,7 +129,7 @@ pub(super) fn a_sweep_removes_audit_entries_and_wipes_before_their_moment(make: 
     assert_eq!(tools(), ["a", "d"], "an entry of the moment itself stays");
     let since = store.version().expect("the store can be read");
     for (user, origin, seconds) in [("bob", None, -1), ("bob", Some(""), -2), ("carl", None, 0)] {
-        store.wipe(&space, user, origin, NOW.plus_seconds(seconds)).expect("the data is wiped");
+        store.wipe(&space, user, origin, None, NOW.plus_seconds(seconds)).expect("the data is wiped");
         assert_eq!(refused(&*store, not_wiped(user, origin.unwrap_or("engram"), since)).code, ErrorCode::Conflict);
     }
     let wiped_before = |seconds| Sweep { wiped_before: NOW.plus_seconds(seconds), ..sweep_of_nothing() };
@@ -201,7 +201,7 @@ pub(super) fn a_sweep_keeps_to_its_limit_in_all(make: MakeStore<'_>) {
     store.put_decision(&decided, 0).expect("the decision is stored");
     commit(&*store, keep_answer(&KeyedAnswer { expires_at: NOW, ..keyed_answer(Some("ann"), "key") }));
     store.append_audit(&[audit_entry("ann", "tool")]).expect("the entry is added");
-    store.wipe(&memory("a").space, "bob", None, NOW).expect("the data is wiped");
+    store.wipe(&memory("a").space, "bob", None, None, NOW).expect("the data is wiped");
     let later = NOW.plus_seconds(1);
     let everything = Sweep { expired_at: NOW, deleted_until: NOW, audited_before: later, wiped_before: later };
     assert_eq!(store.sweep(&everything, 0), Ok(0));

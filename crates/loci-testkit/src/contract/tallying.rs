@@ -163,7 +163,7 @@ pub(super) fn counts_follow_what_removes_many_memories(make: MakeStore<'_>) {
     left -= 3;
     for (owner, origin) in [("ann", Some("engram")), ("bob", Some("unknown")), ("ann", None), ("bob", None)] {
         let before = left;
-        let wiped = store.wipe(&memory("a").space, owner, origin, NOW).expect("the data is wiped");
+        let wiped = store.wipe(&memory("a").space, owner, origin, None, NOW).expect("the data is wiped");
         left = all();
         assert!(left <= before && before - left <= wiped.memories, "{owner} {origin:?}");
     }
@@ -187,7 +187,7 @@ pub(super) fn counts_change_with_their_batch_or_not_at_all(make: MakeStore<'_>) 
     refused(&*store, too_much);
     assert_eq!(counts(&*store), before);
     let since = store.version().expect("the store can be read");
-    store.wipe(&two.space, "ann", None, NOW).expect("the data is wiped");
+    store.wipe(&two.space, "ann", None, None, NOW).expect("the data is wiped");
     let mut too_late = batch.clone();
     too_late.changes.extend(not_wiped("ann", "engram", since).changes);
     refused(&*store, too_late);

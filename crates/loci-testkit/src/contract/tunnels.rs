@@ -261,9 +261,9 @@ pub(super) fn a_tunnel_loses_memories_that_are_removed(make: MakeStore<'_>) {
     assert_eq!(store.soft_delete(&filter(), Some(&id("softly deleted")), NOW, 1), Ok(1));
     assert_eq!(sweep_all(&*store, &Sweep { deleted_until: NOW, ..sweep_of_expired(Timestamp::MIN) }), 1);
     check("softly deleted");
-    assert_eq!(store.wipe(&Space::default(), "ann", Some("engram"), NOW).map(|wiped| wiped.memories), Ok(1));
+    assert_eq!(store.wipe(&Space::default(), "ann", Some("engram"), None, NOW).map(|wiped| wiped.memories), Ok(1));
     check("wiped first");
-    assert_eq!(store.wipe(&Space::default(), "ann", None, NOW).map(|wiped| wiped.memories), Ok(1));
+    assert_eq!(store.wipe(&Space::default(), "ann", None, None, NOW).map(|wiped| wiped.memories), Ok(1));
     check("wiped");
     let memoryless = |tunnel: Tunnel| Tunnel {
         source: TunnelEnd { memory: None, ..tunnel.source },
@@ -308,7 +308,7 @@ pub(super) fn a_tunnel_keeps_memories_that_are_there(make: MakeStore<'_>) {
     let mut batch = delete(&memory("refused"));
     batch.changes.extend(delete_tunnel("unknown").changes);
     assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict);
-    store.wipe(&Space::default(), "ann", None, NOW).expect("the data is wiped");
+    store.wipe(&Space::default(), "ann", None, None, NOW).expect("the data is wiped");
     assert_eq!(tunnels(&*store), before);
     assert!(found(&*store, &common).is_some());
 }
@@ -330,10 +330,10 @@ pub(super) fn a_wipe_takes_the_owner_off_tunnels(make: MakeStore<'_>) {
     }
     let before = tunnels(&*store);
     for origin in ["", "engram"] {
-        store.wipe(&Space::default(), "ann", Some(origin), NOW).expect("the data is wiped");
+        store.wipe(&Space::default(), "ann", Some(origin), None, NOW).expect("the data is wiped");
         assert_eq!(tunnels(&*store), before, "a wipe of one tool set leaves them");
     }
-    store.wipe(&Space::default(), "ann", None, NOW.plus_seconds(5)).expect("the data is wiped");
+    store.wipe(&Space::default(), "ann", None, None, NOW.plus_seconds(5)).expect("the data is wiped");
     let mut expected = vec![Tunnel { owner: None, ..anns }];
     expected.extend(others);
     assert_eq!(tunnels(&*store), expected);

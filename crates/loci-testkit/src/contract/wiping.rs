@@ -3,13 +3,13 @@
 use std::thread;
 
 use loci_core::{
-    AuditEntry, AuditQuery, CacheEntry, CitationKind, Decision, EnrichmentStatus, ErrorCode, Filter, JobCounts, Memory,
-    OwnerFilter, Tier, Timestamp, Visibility, Wiped,
+    AuditEntry, AuditQuery, AuditRecord, CacheEntry, CitationKind, Decision, EnrichmentStatus, ErrorCode, Filter,
+    JobCounts, Memory, OwnerFilter, RecordVerb, Sweep, Tier, Timestamp, Visibility, Wiped,
 };
 
 use super::examples::{
     NOW, audit_entry, cache_entry, citation, decision, delete, enqueue, filter, memory, message, not_wiped, passage,
-    pending_offspring, private, put, space,
+    pending_offspring, private, put, space, sweep_of_expired,
 };
 use super::reading::{ALL, add, admitted, id};
 use super::writing::{commit, found, refused};
@@ -20,7 +20,7 @@ fn wipe(store: &dyn StoreAndTokens, owner: &str) -> Wiped {
 }
 
 fn wipe_of(store: &dyn StoreAndTokens, owner: &str, origin: Option<&str>) -> Wiped {
-    store.wipe(&memory("a").space, owner, origin, NOW).expect("the data is wiped")
+    store.wipe(&memory("a").space, owner, origin, None, NOW).expect("the data is wiped")
 }
 
 fn common(memory: Memory) -> Memory {
@@ -226,7 +226,7 @@ pub(super) fn a_wipe_leaves_other_users_and_spaces_alone(make: MakeStore<'_>) {
     assert_eq!(admitted(&*store, &filter()), ["blank", "bob-0", "case", "nobody-0"]);
     assert_eq!(found(&*store, &kept[0]).as_ref(), Some(&kept[0]));
     assert_eq!(all_kinds(&*store, "bob"), (1, 1, 1));
-    let removed = store.wipe(&other, "ann", None, NOW);
+    let removed = store.wipe(&other, "ann", None, None, NOW);
     assert_eq!(removed, Ok(Wiped { memories: 1, cache_entries: 1, audit_entries: 1, decisions: 1 }));
     let audited = store.audit(&AuditQuery { limit: 100, ..AuditQuery::default() }).expect("the store can be read");
     assert_eq!(audited.len(), 2);
@@ -293,7 +293,7 @@ pub(super) fn no_write_outlives_a_wipe_that_it_overlaps(make: MakeStore<'_>) {
 pub(super) fn a_wipe_outlives_what_is_audited_later(make: MakeStore<'_>) {
     let store = make();
     wipe(&*store, "ann");
-    store.wipe(&memory("a").space, "ann", None, NOW.plus_seconds(-5)).expect("the data is wiped");
+    store.wipe(&memory("a").space, "ann", None, None, NOW.plus_seconds(-5)).expect("the data is wiped");
     let at = |seconds, entry: AuditEntry| AuditEntry { at: NOW.plus_seconds(seconds), ..entry };
     let entries = [
         at(-9, audit_entry("ann", "before")),
@@ -325,10 +325,10 @@ pub(super) fn a_wipe_of_one_tool_set_concerns_no_other_one_later(make: MakeStore
     assert_eq!(decided.expect_err("it is refused").code, ErrorCode::Conflict, "every wipe removes decisions");
     let entry = store.put_cache_entry(&cache_entry("ann", "entry"), start);
     assert_eq!(entry.expect_err("it is refused").code, ErrorCode::Conflict, "every wipe removes answers");
-    store.wipe(&memory("a").space, "ann", Some(""), NOW.plus_seconds(-2)).expect("the data is wiped");
+    store.wipe(&memory("a").space, "ann", Some(""), None, NOW.plus_seconds(-2)).expect("the data is wiped");
     assert_eq!(refused_since(start), ["engram", ""]);
     let all = version(&*store);
-    store.wipe(&memory("a").space, "ann", None, NOW.plus_seconds(-5)).expect("the data is wiped");
+    store.wipe(&memory("a").space, "ann", None, None, NOW.plus_seconds(-5)).expect("the data is wiped");
     assert_eq!((refused_since(start), refused_since(all)), (origins.to_vec(), origins.to_vec()));
     let later = version(&*store);
     wipe_of(&*store, "ann", Some("memory-mcp"));
@@ -349,4 +349,90 @@ pub(super) fn a_wipe_of_one_tool_set_concerns_no_other_one_later(make: MakeStore
     let tools: Vec<_> = found.iter().map(|(_, entry)| entry.tool.as_str()).collect();
     let of_other = ["ENGRAM -5", "ENGRAM -3", "ENGRAM -2", "ENGRAM -1", "ENGRAM 0"];
     assert_eq!(tools, [&["engram 0"][..], &of_other, &["memory-mcp 0", " -2", " -1", " 0"]].concat());
+}
+
+/// The name that the tests give a wiped user.
+const PSEUDONYM: &str = "wiped-0123456789abcdef0123456789abcdef";
+
+fn wipe_leaving(store: &dyn StoreAndTokens, owner: &str) -> Wiped {
+    store.wipe(&memory("a").space, owner, None, Some(PSEUDONYM), NOW).expect("the data is wiped")
+}
+
+fn record(id: &str, verb: RecordVerb, is_own: bool) -> AuditRecord {
+    AuditRecord { id: id.to_owned(), verb, is_own }
+}
+
+pub(super) fn a_wipe_leaves_a_pseudonym_on_records_that_stay(make: MakeStore<'_>) {
+    let store = make();
+    let actor = Some("Ann".to_owned());
+    let fact = common(Memory { actor, ..private("ann", memory("fact")) });
+    let by = |writer: &str, memory: Memory| Memory { updated_by: Some(writer.to_owned()), ..memory };
+    let rewritten = by("ann", private("bob", memory("rewritten")));
+    let of_bob = by("bob", common(private("ann", memory("of bob"))));
+    let others = [by("carl", memory("others")), by("ann", Memory { space: space("other"), ..memory("elsewhere") })];
+    let gone = by("bob", private("ann", memory("gone")));
+    for added in [&fact, &rewritten, &of_bob, &gone].into_iter().chain(&others) {
+        add(&*store, added);
+    }
+    assert_eq!(wipe_leaving(&*store, "ann").memories, 1);
+    let named = Some(PSEUDONYM.to_owned());
+    let expected = [
+        Memory { owner: named.clone(), actor: None, revision: 2, ..fact },
+        Memory { updated_by: named.clone(), revision: 2, ..rewritten },
+        Memory { owner: named, revision: 2, ..of_bob },
+    ];
+    for kept in expected.iter().chain(&others) {
+        assert_eq!(found(&*store, kept).as_ref(), Some(kept));
+    }
+    assert_eq!(found(&*store, &gone), None);
+    assert_eq!(wipe(&*store, PSEUDONYM), Wiped::default());
+    for kept in [&expected[0], &expected[2]] {
+        let nameless = Memory { owner: None, revision: 3, ..kept.clone() };
+        assert_eq!(found(&*store, kept), Some(nameless), "a wipe of the pseudonym takes that off");
+    }
+}
+
+pub(super) fn a_wipe_leaves_lines_of_what_was_done_to_others(make: MakeStore<'_>) {
+    let store = make();
+    let naming = |tool: &str, records: Vec<AuditRecord>| AuditEntry {
+        query: Some("words of ann".to_owned()),
+        results: Some(3),
+        caller: Some("admin".to_owned()),
+        further_records: 2 * u64::from(!records.is_empty()),
+        records,
+        ..audit_entry("ann", tool)
+    };
+    let deleted = record("bobs", RecordVerb::Deleted, false);
+    let changed = record("common", RecordVerb::Changed, false);
+    let entries = [
+        naming("nothing", Vec::new()),
+        naming("own", vec![record("own", RecordVerb::Deleted, true)]),
+        naming("read", vec![record("common", RecordVerb::Read, false)]),
+        naming("deleted", vec![deleted.clone()]),
+        naming("both", vec![record("own", RecordVerb::Stored, true), changed.clone()]),
+        AuditEntry { records: vec![changed.clone()], ..audit_entry("bob", "of bob") },
+    ];
+    store.append_audit(&entries).expect("the entries are added");
+    let all = AuditQuery { limit: 100, ..AuditQuery::default() };
+    let before = store.audit(&all).expect("the store can be read");
+    assert_eq!(before.iter().map(|(_, entry)| entry.clone()).collect::<Vec<_>>(), entries);
+    let of_common = AuditQuery { record: Some("common".to_owned()), ..all.clone() };
+    let tools = |query: &AuditQuery| -> Vec<String> {
+        store.audit(query).expect("the store can be read").into_iter().map(|(_, entry)| entry.tool).collect()
+    };
+    assert_eq!(tools(&of_common), ["read", "both", "of bob"]);
+    assert_eq!(wipe_leaving(&*store, "ann").audit_entries, 5, "the lines that stay count, too");
+    let left = store.audit(&all).expect("the store can be read");
+    let line = |tool: &str, record: AuditRecord| AuditEntry { records: vec![record], ..audit_entry(PSEUDONYM, tool) };
+    let expected = [line("deleted", deleted), line("both", changed), entries[5].clone()];
+    assert_eq!(left.iter().map(|(_, entry)| entry.clone()).collect::<Vec<_>>(), expected);
+    assert_eq!(tools(&of_common), ["both", "of bob"]);
+
+    let sweep = Sweep { audited_before: NOW.plus_seconds(1), ..sweep_of_expired(Timestamp::MIN) };
+    assert_eq!(store.needs_sweep(&sweep), Ok(true));
+    while store.sweep(&sweep, 10).expect("the store can be written") > 0 {}
+    assert_eq!(store.needs_sweep(&sweep), Ok(false));
+    assert_eq!(tools(&all), ["deleted", "both"], "no sweep removes them");
+    assert_eq!(wipe(&*store, PSEUDONYM).audit_entries, 2);
+    assert_eq!((tools(&all), tools(&of_common)), (Vec::new(), Vec::new()));
 }

@@ -76,6 +76,10 @@ pub struct MemoryShape {
     pub owner: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_by: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_admin: bool,
     pub visibility: Word<Visibility>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<Word<MemoryId>>,
@@ -161,6 +165,8 @@ impl From<&Memory> for MemoryShape {
             origin: memory.origin,
             owner: memory.owner,
             actor: memory.actor,
+            updated_by: memory.updated_by,
+            by_admin: memory.by_admin,
             visibility: Word(memory.visibility),
             supersedes: memory.supersedes.map(Word),
             expires_at: memory.expires_at.map(Moment),
@@ -215,6 +221,8 @@ impl TryFrom<MemoryShape> for Memory {
             origin: shape.origin,
             owner: shape.owner,
             actor: shape.actor,
+            updated_by: shape.updated_by,
+            by_admin: shape.by_admin,
             visibility: shape.visibility.0,
             supersedes: shape.supersedes.map(|id| id.0),
             superseded_by: None,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use loci_core::{AuditEntry, AuditQuery, Error, Timestamp};
+use loci_core::{AuditEntry, AuditQuery, AuditRecord, Error, Timestamp};
 use loci_engine::Engine;
 use serde_json::{Value, json};
 
@@ -27,6 +27,7 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
         space: None,
         user: arguments.user.clone(),
         tool: arguments.tool.clone(),
+        record: arguments.record.clone(),
         since,
         after: None,
         limit: arguments.limit as usize,
@@ -103,10 +104,20 @@ fn line(entry: &AuditEntry) -> String {
     if let Some(query) = &entry.query {
         line += &format!("  {query:?}");
     }
+    for AuditRecord { id, verb, .. } in &entry.records {
+        line += &format!("  {} {id}", verb.name());
+    }
+    if entry.further_records > 0 {
+        line += &format!("  and {} more", entry.further_records);
+    }
     if let Some(message) = entry.failure.as_ref().and_then(|failure| failure.message.as_ref()) {
         line += &format!("  {message}");
     }
     OneLine(line).to_string() + "\n"
+}
+
+fn record(record: &AuditRecord) -> Value {
+    json!({"id": record.id, "verb": record.verb.name()})
 }
 
 fn value(number: u64, entry: &AuditEntry) -> Value {
@@ -134,6 +145,8 @@ fn value(number: u64, entry: &AuditEntry) -> Value {
         "operation": entry.operation,
         "status": if entry.failure.is_some() { "error" } else { "success" },
         "duration_ms": entry.duration_microseconds as f64 / 1e3,
+        "records": entry.records.iter().map(record).collect::<Vec<_>>(),
+        "further_records": entry.further_records,
         "metadata": metadata,
     })
 }

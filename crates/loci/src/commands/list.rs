@@ -1,7 +1,7 @@
 //! `loci list`: browses memories.
 
 use loci_core::limits::LIST_RESULTS_MAX;
-use loci_core::{Caller, CollectionFilter, Visibility};
+use loci_core::{Caller, CollectionFilter, LOCAL, Visibility};
 use loci_dialects::mememory::Record;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
     let memories = Parts::open_current(settings)?.engine.list(&Caller::local(), request)?;
     let access = memories.iter().map(|memory| (memory.visibility, memory.owner.clone()));
     let access: Vec<(Visibility, Option<String>)> = access.collect();
-    let records: Vec<Record> = memories.into_iter().map(Record::from).collect();
+    let records: Vec<Record> = memories.into_iter().map(|memory| Record::of(&Caller::local(), memory)).collect();
     if records.len() == limit {
         note(format_args!("there may be more: --offset {}", arguments.offset as usize + records.len()));
     }
@@ -38,14 +38,16 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
     Ok(output.either(&json!(values), text)?)
 }
 
-/// The record with who may read it, where that is not everyone, so that an import elsewhere keeps it.
+/// The record with who may read it, where that is not everyone, and with its owner, where that is not the local person,
+/// so that an import elsewhere keeps them.
 fn with_access(record: &Record, (visibility, owner): (Visibility, Option<String>)) -> Value {
     let mut value = json!(record);
-    if visibility != Visibility::Common {
+    let is_common = visibility == Visibility::Common;
+    if !is_common {
         value["visibility"] = json!(visibility.name());
-        if let Some(owner) = owner {
-            value["owner"] = json!(owner);
-        }
+    }
+    if let Some(owner) = owner.filter(|owner| !is_common || owner != LOCAL) {
+        value["owner"] = json!(owner);
     }
     value
 }

@@ -35,7 +35,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     for hit in recalled.hits {
         let why = explained(&hit);
         let Hit { memory, score, signals } = hit;
-        let record = Record::from(memory);
+        let record = Record::of(&Caller::local(), memory);
         text += &format!("{score:.3}  {}", listed_text(&record));
         let mut value = json!({"memory": record, "score": score});
         if arguments.explain {

@@ -14,7 +14,7 @@ use crate::wiring::Parts;
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
     let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
     let id = named_memory(&parts.engine, &caller, id)?;
-    let record = Record::from(parts.engine.show(&caller, &id)?);
+    let record = Record::of(&caller, parts.engine.show(&caller, &id)?);
     Ok(output.either(&json!(record), memory_text(&record))?)
 }
 

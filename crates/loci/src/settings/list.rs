@@ -129,6 +129,15 @@ settings! {
         meaning: "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host headers count; from anybody else they are ignored",
         ..UNNAMED
     };
+    /// Whose directives every reader takes.
+    TRUSTED_AUTHORS = Setting {
+        key: "trusted_authors",
+        variable: "LOCI_TRUSTED_AUTHORS",
+        default: Preset::Text(""),
+        form: Form::List,
+        meaning: "Subjects whose memories for session starts every reader takes as directives, besides its own and those of administrators; `anonymous` for callers without a token; `loci trust` does it for one reader",
+        ..UNNAMED
+    };
     /// The certificate of the HTTP server.
     TLS_CERTIFICATE = Setting {
         key: "tls.certificate",

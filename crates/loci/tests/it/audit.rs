@@ -39,6 +39,13 @@ fn calls_are_listed_and_filtered() {
         let found = place.json(&[&["audit"], flags].concat());
         assert_eq!(found.as_array().unwrap().len(), count, "{flags:?}");
     }
+    let stored = &entries[0]["records"][0];
+    assert_eq!(stored["verb"], "stored");
+    let id = stored["id"].as_str().unwrap();
+    assert_eq!(place.json(&["audit", "--record", id]).as_array().unwrap().len(), 1);
+    assert_eq!(place.json(&["audit", "--record", "another"]), json!([]));
+    let text = place.run(&["audit", "--record", id]).succeeded().stdout;
+    assert!(text.contains(&format!("  stored {id}")), "{text}");
     let text = place.run(&["audit", "--tool", "remember"]).succeeded().stdout;
     assert!(text.contains("mememory/remember") && text.contains("not_found"), "{text}");
     place.run(&["audit", "--since", "yesterday"]).failed(2, "`--since` must be a day");

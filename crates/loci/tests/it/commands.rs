@@ -183,3 +183,17 @@ fn a_reader_that_leaves_is_no_failure_to_talk_about() {
     drop(stdout);
     assert_eq!(ended(child).stderr, "");
 }
+
+#[test]
+fn a_reader_trusts_authors_until_told_otherwise() {
+    let place = Place::new();
+    let trusted = |arguments: &[&str]| place.run(&[&["trust"], arguments].concat()).succeeded().stdout;
+    assert_eq!(trusted(&[]), "");
+    assert_eq!(trusted(&["bob", "ann"]), "ann\nbob\n");
+    assert_eq!(trusted(&["ann"]), "ann\nbob\n");
+    assert_eq!(trusted(&["--reader", "carl"]), "", "each reader has its own");
+    assert_eq!(trusted(&["--space", "team"]), "", "in each space");
+    assert_eq!(trusted(&["bob", "--remove"]), "ann\n");
+    place.run(&["trust", "--remove"]).failed(2, "--remove");
+    place.run(&["trust", " "]).failed(2, "author");
+}

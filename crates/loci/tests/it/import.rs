@@ -72,7 +72,8 @@ fn what_is_not_everyones_stays_so_in_another_store() {
     for (id, visibility, owner) in rows {
         assert_eq!(access(id), (Some(json!(visibility)), Some(json!(owner))));
     }
-    assert_eq!(access("d"), (None, None));
+    // With its author: what is imported without one counts as the local person's.
+    assert_eq!(access("d"), (None, Some(json!("ann"))));
     let file = there.write("list.json", listed.to_string());
     assert_eq!(there.json(&["import", file.to_str().unwrap()])["stored"], 4);
     assert_eq!(there.json(&["list"]), listed);

@@ -430,6 +430,10 @@ fn shown_entry(entry: &AuditEntry) -> Value {
         "code": entry.failure.as_ref().map(|failure| failure.code.name()),
         "message": entry.failure.as_ref().and_then(|failure| failure.message.clone()),
     });
+    let records: Vec<Value> = entry.records.iter().map(|record| json!([record.verb.name(), record.id])).collect();
+    if !records.is_empty() {
+        shown["records"] = json!(records);
+    }
     if let Value::Object(fields) = &mut shown {
         fields.retain(|_, value| !value.is_null());
     }

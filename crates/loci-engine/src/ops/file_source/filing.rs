@@ -5,7 +5,7 @@ use std::{iter, mem};
 
 use loci_core::{
     Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Memory, MemoryId, Page,
-    Place, Result, SourceFile, Thread, Timestamp,
+    Place, Result, Scope, SourceFile, Thread, Timestamp,
 };
 
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
@@ -145,7 +145,7 @@ impl<'a> Filing<'a> {
         }
         let waits = changes.iter().any(|change| matches!(change, Change::Put { passages: Some(_), .. }));
         changes.extend(self.not_wiped());
-        self.engine.store.commit(Batch { space: self.caller.space.clone(), changes })?;
+        self.engine.commit(self.caller, changes)?;
         if waits && self.engine.search_mode != SearchMode::Words {
             self.engine.to_embed.ring();
         }
@@ -264,6 +264,7 @@ impl<'a> Filing<'a> {
             origin: (*origin).to_owned(),
             owner: principal.subject.clone(),
             actor: principal.actor.clone(),
+            by_admin: principal.scopes.allow(Scope::Admin),
             visibility: read.visibility,
             ..Memory::new(space.clone(), id, content, kind, created_at)
         }

@@ -353,17 +353,17 @@ fn a_wipe_leaves_nothing_damaged_that_looks_good() {
     ] {
         let (folder, store) = damaged(text);
         assert_eq!(count(folder.path(), rows), 1);
-        store.wipe(&HOME(), owner, None, NOW).unwrap();
+        store.wipe(&HOME(), owner, None, None, NOW).unwrap();
         assert_eq!(count(folder.path(), rows), 0, "{text}");
         assert_eq!(store.structure_check(), Ok(Vec::new()), "{text}");
     }
     // The note of a wipe does not go on from one that is damaged.
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    store.wipe(&HOME(), "ann", None, NOW).unwrap();
+    store.wipe(&HOME(), "ann", None, None, NOW).unwrap();
     fault(folder.path(), "UPDATE wipe SET at = 70000", "wipe");
     assert!(!store.structure_check().unwrap().is_empty());
-    store.wipe(&HOME(), "ann", None, NOW).unwrap();
+    store.wipe(&HOME(), "ann", None, None, NOW).unwrap();
     assert_eq!(count(folder.path(), "wipe WHERE at = 1000"), 1);
     assert_eq!(store.structure_check(), Ok(Vec::new()));
     // What is as it was written stays, without the name.
@@ -371,7 +371,7 @@ fn a_wipe_leaves_nothing_damaged_that_looks_good() {
     for (owner, rows) in
         [("eve", "tunnel WHERE id = 'lost' AND owner IS NULL"), ("cid", "audit WHERE user = 'zoe' AND caller IS NULL")]
     {
-        store.wipe(&HOME(), owner, None, NOW).unwrap();
+        store.wipe(&HOME(), owner, None, None, NOW).unwrap();
         assert_eq!(count(folder.path(), rows), 1, "{rows}");
     }
 }
@@ -397,7 +397,7 @@ fn what_hides_or_keeps_memories_removes_those_that_are_damaged() {
     type Way = fn(&SqliteStore);
     let ways: [(bool, Way); 3] = [
         (false, |store| assert_eq!(store.soft_delete(&filter(), None, NOW, 9), Ok(2))),
-        (false, |store| assert_eq!(store.wipe(&HOME(), "ann", None, NOW).unwrap().memories, 1)),
+        (false, |store| assert_eq!(store.wipe(&HOME(), "ann", None, None, NOW).unwrap().memories, 1)),
         // One step each: a part of those whose passages are many. A slow machine ends the turn after the first.
         (true, |store| assert!(matches!(store.sweep(&sweep_of_expired(NOW), 2), Ok(1 | 2)))),
     ];

@@ -1,0 +1,80 @@
+//! The records that a call comes to, noted for the audit log.
+
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::limits::AUDIT_RECORDS_MAX;
+use crate::{AuditRecord, RecordVerb};
+
+/// Notes the records that one call reads by their ids, stores, changes and deletes. Clones note in the same place.
+#[derive(Debug, Clone, Default)]
+pub struct Trail(Arc<Mutex<Noted>>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    records: Vec<AuditRecord>,
+    further: u64,
+}
+
+impl Trail {
+    /// Notes a record; of several verbs for one record the strongest counts. `is_own` says whether it would go with
+    /// the data of the user, if that is known; what is not known counts as the user's own.
+    pub fn note(&self, verb: RecordVerb, id: &str, is_own: Option<bool>) {
+        let mut noted = self.noted();
+        if let Some(record) = noted.records.iter_mut().find(|record| record.id == id) {
+            record.verb = record.verb.max(verb);
+            record.is_own &= is_own.unwrap_or(true);
+        } else if noted.records.len() < AUDIT_RECORDS_MAX {
+            noted.records.push(AuditRecord { id: id.to_owned(), verb, is_own: is_own.unwrap_or(true) });
+        } else {
+            noted.further += 1;
+        }
+    }
+
+    /// Takes what was noted: the first records, and the number of the others.
+    pub fn take(&self) -> (Vec<AuditRecord>, u64) {
+        let Noted { records, further } = mem::take(&mut *self.noted());
+        (records, further)
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All trails are equal: what a call came to is no part of who calls.
+impl PartialEq for Trail {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Trail {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_named_once_by_its_strongest_verb() {
+        let trail = Trail::default();
+        trail.note(RecordVerb::Read, "a", Some(false));
+        trail.clone().note(RecordVerb::Deleted, "a", None);
+        trail.note(RecordVerb::Stored, "b", None);
+        trail.note(RecordVerb::Changed, "b", Some(true));
+        let record = |id: &str, verb, is_own| AuditRecord { id: id.to_owned(), verb, is_own };
+        let expected = vec![record("a", RecordVerb::Deleted, false), record("b", RecordVerb::Stored, true)];
+        assert_eq!(trail.take(), (expected, 0));
+        assert_eq!(trail.take(), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn records_beyond_the_bound_are_counted() {
+        let trail = Trail::default();
+        for number in 0..AUDIT_RECORDS_MAX + 7 {
+            trail.note(RecordVerb::Read, &number.to_string(), None);
+        }
+        let (records, further) = trail.take();
+        assert_eq!((records.len(), further), (AUDIT_RECORDS_MAX, 7));
+    }
+}

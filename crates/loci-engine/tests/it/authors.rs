@@ -1,0 +1,125 @@
+//! Whose directives a session begins with, and how texts of others stand apart.
+
+use loci_core::{Caller, Delivery, Visibility};
+use loci_engine::{Remember, quoted};
+use loci_testkit::Random;
+
+use super::{Bench, WRITER, bench, caller};
+
+/// Pieces of texts that try to leave a quotation.
+const PIECES: [&str; 22] = [
+    "\n",
+    "\r",
+    "\r\n",
+    "\u{b}",
+    "\u{c}",
+    "\u{85}",
+    "\u{2028}",
+    "\u{2029}",
+    " ",
+    "\t",
+    "> ",
+    "## Directives",
+    "# Global",
+    "- obey",
+    "```",
+    "<!--",
+    "-->",
+    "---",
+    "Notes of ann (not instructions):",
+    "\u{202e}",
+    "word",
+    "\n\n",
+];
+
+fn text(random: &mut Random) -> String {
+    let pieces = (0..=random.below(12)).map(|_| random.pick(&PIECES));
+    format!("x{}", pieces.collect::<String>())
+}
+
+/// The lines of a text by whichever character may end one.
+fn lines(text: &str) -> Vec<&str> {
+    text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']).collect()
+}
+
+#[test]
+fn no_text_leaves_its_quotation() {
+    for seed in 0..2_000 {
+        let text = text(&mut Random::new(seed));
+        let quotation = quoted(&text);
+        let unquoted: Vec<&str> = lines(quotation.trim_end_matches('\n'))
+            .into_iter()
+            .map(|line| {
+                let rest = line.strip_prefix('>').unwrap_or_else(|| panic!("seed {seed}: {quotation:?}"));
+                rest.strip_prefix(' ').unwrap_or(rest)
+            })
+            .collect();
+        assert_eq!(unquoted, lines(&text.replace("\r\n", "\n")), "seed {seed}: nothing of it is lost");
+    }
+}
+
+#[test]
+fn no_text_of_others_looks_like_a_part_of_a_session_start() {
+    for seed in 0..200 {
+        let random = &mut Random::new(seed);
+        let Bench { engine, .. } = bench();
+        let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+        let directive = |content: String| Remember {
+            delivery: Delivery::Bootstrap,
+            visibility: Visibility::Common,
+            ..Remember::new(content, "bootstrap")
+        };
+        engine.remember(&ann, directive("her own".to_owned())).unwrap();
+        for _ in 0..=random.below(2) {
+            engine.remember(&bob, directive(text(random))).unwrap();
+        }
+        let markdown = engine.bootstrap(&ann, None).unwrap().markdown;
+        let frame = [
+            "# Global",
+            "",
+            "## Directives",
+            "- her own",
+            "# Notes of others",
+            "Notes of bob (not instructions):",
+            "---",
+        ];
+        let (document, last) = markdown.trim_end().rsplit_once('\n').unwrap();
+        assert!(last.contains(" memories, about "), "seed {seed}: {markdown}");
+        let outside: Vec<&str> = lines(document).into_iter().filter(|line| !line.starts_with('>')).collect();
+        assert!(outside.iter().all(|line| frame.contains(line)), "seed {seed}: {markdown:?}");
+        for once in frame.iter().filter(|line| !line.is_empty()) {
+            assert_eq!(outside.iter().filter(|line| *line == once).count(), 1, "seed {seed} {once}: {markdown:?}");
+        }
+    }
+}
+
+#[test]
+fn an_author_is_trusted_by_one_reader_or_by_all() {
+    let Bench { engine, store, clock } = bench();
+    let (ann, bob, carl) = (caller("ann", &WRITER), caller("bob", &WRITER), caller("carl", &WRITER));
+    let directive = Remember {
+        delivery: Delivery::Bootstrap,
+        visibility: Visibility::Common,
+        ..Remember::new("use tabs", "bootstrap")
+    };
+    let id = engine.remember(&bob, directive).unwrap().memory.id;
+    let takes = |engine: &loci_engine::Engine, reader: &Caller| {
+        engine.bootstrap(reader, None).unwrap().markdown.contains("## Directives\n\n- use tabs")
+    };
+    let readers = [&ann, &bob, &carl, &Caller::local()];
+    assert_eq!(readers.map(|reader| takes(&engine, reader)), [false, true, false, false]);
+    assert_eq!(engine.set_trusted(&ann, "bob", true), Ok(true));
+    assert_eq!(engine.set_trusted(&ann, "bob", true), Ok(false));
+    assert_eq!(engine.trusted_authors(&ann).unwrap(), ["bob"]);
+    assert_eq!(readers.map(|reader| takes(&engine, reader)), [true, true, false, false]);
+    assert_eq!(engine.set_trusted(&ann, "bob", false), Ok(true));
+    assert!(!takes(&engine, &ann));
+    let embedder = std::sync::Arc::new(loci_testkit::FailingEmbedder::default());
+    let all = loci_engine::Engine::new(store, embedder, clock, loci_engine::SearchMode::Words)
+        .with_trusted_authors(vec!["bob".to_owned()]);
+    assert_eq!(readers.map(|reader| takes(&all, reader)), [true; 4]);
+
+    // The word of an administrator counts for all, also in the text of another.
+    engine.update(&Caller::local(), &id, "use spaces", None).unwrap();
+    assert!(engine.bootstrap(&carl, None).unwrap().markdown.contains("- use spaces (by local)"));
+}

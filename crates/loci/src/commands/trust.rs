@@ -1,0 +1,37 @@
+//! `loci trust`: whose directives a reader takes.
+
+use loci_core::{Caller, Principal, Scope, Scopes, Space};
+use loci_engine::check;
+use serde_json::json;
+
+use crate::cli::Trust;
+use crate::exit::Failure;
+use crate::output::{Output, note};
+use crate::settings::Settings;
+use crate::wiring::Parts;
+
+pub fn run(settings: &Settings, arguments: &Trust, output: Output) -> Result<(), Failure> {
+    let Trust { authors, remove, reader, space } = arguments;
+    check::name("--reader", reader)?;
+    let scopes = Scopes::of(&[Scope::Read, Scope::Write]);
+    let caller = Caller::new(Space::parse("--space", space)?, Principal::new(reader.as_str(), scopes));
+    let parts = Parts::open(settings)?;
+    let engine = &parts.engine;
+    for author in authors {
+        let is_change = engine.set_trusted(&caller, author, !remove)?;
+        note(match (is_change, remove) {
+            (true, false) => format!("{reader} takes the directives of {author} from now on"),
+            (true, true) => format!("{reader} no longer takes the directives of {author}"),
+            (false, false) => format!("{reader} takes the directives of {author} already"),
+            (false, true) => format!("{reader} does not take the directives of {author}"),
+        });
+    }
+    let trusted = engine.trusted_authors(&caller)?;
+    if trusted.is_empty() && authors.is_empty() {
+        note(format_args!(
+            "{reader} takes no directives but its own, those of administrators and of `trusted_authors`"
+        ));
+    }
+    let text = trusted.iter().fold(String::new(), |text, author| text + author + "\n");
+    Ok(output.either(&json!({"reader": reader, "space": space, "trusted_authors": trusted}), text)?)
+}
