@@ -2,7 +2,7 @@
 
 use crate::Timestamp;
 
-/// What is kept of the clock from sweep to sweep, for all processes that sweep one store.
+/// The trust in the clock that is kept from sweep to sweep, for all processes that sweep one store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SweepClock {
     /// The newest moment that is trusted.
@@ -16,6 +16,7 @@ pub struct SweepClock {
 pub struct ClockJump {
     /// The moment that the clock showed when it was last looked at.
     pub seen: Timestamp,
-    /// Seconds for which the clock has gone on since the jump, without another one, while a process looked at it.
-    pub stood_seconds: i64,
+    /// Seconds for which the clock has gone on since the jump, without another one, while a process looked at it. None if a
+    /// process saw it jump, so that only a person can confirm it.
+    pub stood_seconds: Option<i64>,
 }

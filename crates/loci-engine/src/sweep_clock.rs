@@ -2,9 +2,9 @@
 //!
 //! The store keeps the newest moment that was trusted. A clock that shows more than a day beyond what has passed since
 //! then has jumped, as far as anyone can tell; so has one that shows more than a day before it. Until the jump is
-//! confirmed, a sweep goes by the moment that it should be. It is confirmed when the clock has gone on from there for a
-//! day of running time, in however many processes, or by a person ([`Engine::trust_clock`]). Reads go by the clock: what
-//! has expired by it is hidden.
+//! confirmed, a sweep goes by the moment that it should be. A person confirms it ([`Engine::trust_clock`]). Where no process
+//! saw it happen, so that the machine may have been off, it is also confirmed when the clock has gone on from there for a
+//! day of running time, in however many processes. Reads go by the clock: all that has expired by it is hidden.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -39,16 +39,14 @@ impl Engine {
         let (now, at) = (self.now(), self.clock.monotonic());
         let stored = self.store.sweep_clock()?;
         // What another process has noted since counts, and is as of now.
-        let (known, passed) = match *look {
-            Some(last) if last.stored == stored => (Some(last.clock), at.saturating_sub(last.at)),
-            _ => (stored, Duration::ZERO),
-        };
-        let (clock, moment) = judge(known, now, i64::try_from(passed.as_secs()).unwrap_or(i64::MAX));
+        let last = look.filter(|last| last.stored == stored);
+        let known = last.map_or(stored, |last| Some(last.clock));
+        let passed = last.map_or(Duration::ZERO, |last| at.saturating_sub(last.at));
+        let (clock, moment) = judge(known, now, i64::try_from(passed.as_secs()).unwrap_or(i64::MAX), last.is_some());
         match (known.and_then(|known| known.jump), clock.jump) {
             (None, Some(_)) => tracing::warn!(
                 "the clock is more than a day from where it should be (it jumped, or the store was not used for long or \
-                 comes from a backup): what has expired is hidden, but removed for good only when the clock has gone on \
-                 for a day, or after `loci doctor --trust-clock`"
+                 comes from a backup): what has expired is hidden, but not removed for good; `loci doctor` says until when"
             ),
             (Some(_), None) => tracing::info!("the clock is trusted again"),
             _ => {}
@@ -72,7 +70,8 @@ impl Engine {
 }
 
 /// What is known of the clock now, and the moment by which to remove, after that many seconds since `known`.
-fn judge(known: Option<SweepClock>, now: Timestamp, passed: i64) -> (SweepClock, Timestamp) {
+/// `is_watched` says that a process has looked at the clock all that time.
+fn judge(known: Option<SweepClock>, now: Timestamp, passed: i64, is_watched: bool) -> (SweepClock, Timestamp) {
     let trusted = (SweepClock { trusted: now, jump: None }, now);
     let Some(SweepClock { trusted: last, jump }) = known else { return trusted };
     let expected = last.plus_seconds(passed);
@@ -81,8 +80,9 @@ fn judge(known: Option<SweepClock>, now: Timestamp, passed: i64) -> (SweepClock,
     }
     let went_on = jump.filter(|jump| is_near(now, jump.seen.plus_seconds(passed)));
     // Several processes that run at once are no longer time.
-    let stood = went_on.map_or(0, |jump| jump.stood_seconds + passed.min(seconds_between(jump.seen, now)).max(0));
-    if stood >= DAY_SECONDS {
+    let stood_since = |jump: ClockJump| Some(jump.stood_seconds? + passed.min(seconds_between(jump.seen, now)).max(0));
+    let stood = went_on.map_or((!is_watched).then_some(0), stood_since);
+    if stood.is_some_and(|stood| stood >= DAY_SECONDS) {
         return trusted;
     }
     let jump = Some(ClockJump { seen: now, stood_seconds: stood });
@@ -103,7 +103,10 @@ fn is_worth_a_write(stored: SweepClock, clock: SweepClock) -> bool {
     let jumped = match (stored.jump, clock.jump) {
         (None, None) => false,
         (Some(old), Some(new)) => {
-            new.stood_seconds < old.stood_seconds || new.stood_seconds - old.stood_seconds >= STOOD_NOTED_SECONDS
+            let stood = old.stood_seconds.zip(new.stood_seconds);
+            stood.map_or(old.stood_seconds != new.stood_seconds, |(old, new)| {
+                new < old || new - old >= STOOD_NOTED_SECONDS
+            })
         }
         _ => true,
     };
@@ -131,15 +134,15 @@ mod tests {
             (YEAR, 0, false),
         ] {
             let now = NOON.plus_seconds(shown);
-            let (clock, moment) = judge(known, now, passed);
+            let (clock, moment) = judge(known, now, passed, passed > 0);
             let expected = NOON.plus_seconds(passed);
             assert_eq!(clock.jump.is_none(), is_trusted, "{passed} {shown}");
             assert_eq!(moment, if is_trusted { now } else { now.min(expected) }, "{passed} {shown}");
             assert_eq!(clock.trusted, if is_trusted { now } else { expected }, "{passed} {shown}");
         }
-        assert_eq!(judge(None, NOON, 0), (SweepClock { trusted: NOON, jump: None }, NOON));
+        assert_eq!(judge(None, NOON, 0, false), (SweepClock { trusted: NOON, jump: None }, NOON));
         for extreme in [i64::MIN, i64::MAX] {
-            let (clock, _) = judge(known, Timestamp::from_microseconds(extreme), 1);
+            let (clock, _) = judge(known, Timestamp::from_microseconds(extreme), 1, true);
             assert!(clock.jump.is_some());
         }
     }
@@ -148,33 +151,48 @@ mod tests {
     #[test]
     fn a_jump_is_confirmed_when_the_clock_has_gone_on_for_a_day() {
         let mut now = NOON.plus_seconds(YEAR);
-        let mut clock = judge(Some(SweepClock { trusted: NOON, jump: None }), now, 0).0;
+        let mut clock = judge(Some(SweepClock { trusted: NOON, jump: None }), now, 0, false).0;
         for hours in 1..24 {
             // The machine is off for an hour between two processes.
             now = now.plus_seconds(3_600);
-            clock = judge(Some(clock), now, 0).0;
+            clock = judge(Some(clock), now, 0, false).0;
             now = now.plus_seconds(3_600);
             let moment;
-            (clock, moment) = judge(Some(clock), now, 3_600);
-            assert_eq!(clock.jump.map(|jump| jump.stood_seconds), Some(hours * 3_600));
+            (clock, moment) = judge(Some(clock), now, 3_600, true);
+            assert_eq!(clock.jump.map(|jump| jump.stood_seconds), Some(Some(hours * 3_600)));
             assert_eq!(moment, NOON.plus_seconds(hours * 3_600), "it goes by what has passed");
         }
         now = now.plus_seconds(3_600);
-        assert_eq!(judge(Some(clock), now, 3_600), (SweepClock { trusted: now, jump: None }, now));
+        assert_eq!(judge(Some(clock), now, 3_600, true), (SweepClock { trusted: now, jump: None }, now));
         // Another jump, or one back, begins again.
         for seconds in [YEAR, -YEAR / 2] {
-            let again = judge(Some(clock), now.plus_seconds(seconds), 3_600).0;
-            assert_eq!(again.jump.map(|jump| jump.stood_seconds), Some(0));
+            for (is_watched, stood) in [(false, Some(0)), (true, None)] {
+                let again = judge(Some(clock), now.plus_seconds(seconds), 3_600, is_watched).0;
+                assert_eq!(again.jump.map(|jump| jump.stood_seconds), Some(stood));
+            }
         }
         let back = NOON.plus_seconds(23 * 3_600);
-        assert_eq!(judge(Some(clock), back, 0).1, back, "a clock that was set right is trusted at once");
+        assert_eq!(judge(Some(clock), back, 0, false).1, back, "a clock that was set right is trusted at once");
+    }
+
+    #[test]
+    fn a_jump_that_was_seen_is_confirmed_by_a_person_alone() {
+        let mut now = NOON.plus_seconds(YEAR);
+        let mut clock = judge(Some(SweepClock { trusted: NOON, jump: None }), now, 60, true).0;
+        for days in 1..=10 {
+            now = now.plus_seconds(DAY_SECONDS);
+            let moment;
+            (clock, moment) = judge(Some(clock), now, DAY_SECONDS, days % 2 == 0);
+            assert_eq!(moment, NOON.plus_seconds(60 + days * DAY_SECONDS), "a sweep goes by the time that has passed");
+            assert_eq!(clock.jump.map(|jump| jump.stood_seconds), Some(None));
+        }
     }
 
     #[test]
     fn two_processes_at_once_do_not_count_twice() {
         let jumped = NOON.plus_seconds(YEAR);
-        let clock = SweepClock { trusted: NOON, jump: Some(ClockJump { seen: jumped, stood_seconds: 100 }) };
-        let (clock, _) = judge(Some(clock), jumped.plus_seconds(10), 600);
-        assert_eq!(clock.jump.map(|jump| jump.stood_seconds), Some(110));
+        let clock = SweepClock { trusted: NOON, jump: Some(ClockJump { seen: jumped, stood_seconds: Some(100) }) };
+        let (clock, _) = judge(Some(clock), jumped.plus_seconds(10), 600, true);
+        assert_eq!(clock.jump.map(|jump| jump.stood_seconds), Some(Some(110)));
     }
 }

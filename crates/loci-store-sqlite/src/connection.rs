@@ -37,7 +37,7 @@ pub(crate) struct Database {
     pub(crate) files: Arc<OpenFiles>,
 }
 
-/// What connections may do.
+/// How connections may use the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     ReadWrite,
@@ -56,22 +56,31 @@ impl Database {
     /// A connection that may write, if the database can be written. The file must exist, and be the one that was opened
     /// first.
     pub(crate) fn connect(&self) -> Result<Connection> {
-        let connection = self.open()?;
         self.files.check_database().map_err(Error::from)?;
-        Ok(connection)
+        let connection = self.open_file()?;
+        // Nothing is read yet: SQLite would lay the log over another database, and delete it when the connection goes.
+        self.files.check_database().map_err(Error::from)?;
+        Ok(self.set_up(connection)?)
     }
 
     /// The same, whichever file lies there.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
+        self.set_up(self.open_file()?)
+    }
+
+    fn open_file(&self) -> rusqlite::Result<Connection> {
         let open = |path: &Path, flags| Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);
-        let connection = match self.access {
+        match self.access {
             Access::ReadWrite => open(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE),
             Access::ReadOnly => open(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY),
             Access::Immutable => open(
                 Path::new(&format!("{}?immutable=1", uri(&self.path))),
                 OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
             ),
-        }?;
+        }
+    }
+
+    fn set_up(&self, connection: Connection) -> rusqlite::Result<Connection> {
         connection.busy_timeout(self.busy_timeout)?;
         // Without this, SQLite prepares a statement again whenever another value is bound to a bound of a range.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

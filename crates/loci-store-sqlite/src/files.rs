@@ -48,10 +48,7 @@ impl fmt::Display for Gone {
 
 impl From<Gone> for Error {
     fn from(gone: Gone) -> Self {
-        Error::unavailable(format!(
-            "{gone}, so nothing is written: put it back, or stop loci and look; what was acknowledged before can still be \
-             read here, until loci ends"
-        ))
+        Error::unavailable(format!("{gone}, so nothing is written: put it back, or stop loci and look"))
     }
 }
 
@@ -118,7 +115,8 @@ impl OpenFiles {
 
     /// Fails if the database is not at its path, where a new connection would open another.
     pub(crate) fn check_database(&self) -> Result<(), Gone> {
-        if self.is_at_path(&self.known(), 0) { Ok(()) } else { Err(Gone(self.paths[0].clone())) }
+        let is_at_path = self.is_at_path(&self.known(), 0);
+        if is_at_path { Ok(()) } else { self.check() }
     }
 
     fn is_at_path(&self, known: &Known, file: usize) -> bool {

@@ -4,8 +4,8 @@
 //! a restore by hand, both are lost. So a small file beside the log notes the store, and it is compared with the database
 //! before SQLite opens either.
 
-use std::fs::{self, Metadata};
-use std::io::{self, Write};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,7 +20,10 @@ use crate::salvage::log_of;
 /// The file that notes the store.
 pub(crate) const FILE: &str = "loci.identity";
 
-/// What the file notes. `inode` numbers are those of the database and of the file itself: in a folder that was copied with
+/// Bytes of it, at most.
+const BYTES_MAX: u64 = 1_024;
+
+/// The notes in the file. `inode` numbers are those of the database and of the file itself: in a folder that was copied with
 /// its log both have other ones, in a folder in which only the database was replaced it alone has. 0 where there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Noted {
@@ -59,9 +62,13 @@ impl StoreId {
 }
 
 impl Noted {
-    /// What the file in the folder notes; none if there is no file that can be read.
+    /// The notes in the file of the folder; none if there is no file that can be read.
     fn read(folder: &Path) -> Option<Self> {
-        let text = fs::read_to_string(folder.join(FILE)).ok()?;
+        let path = folder.join(FILE);
+        let mut text = String::new();
+        // A pipe or a device would not end.
+        path.symlink_metadata().ok().filter(Metadata::is_file)?;
+        File::open(path).ok()?.take(BYTES_MAX).read_to_string(&mut text).ok()?;
         let mut words = text.split_ascii_whitespace();
         let mut named = |name: &str| (words.next() == Some(name)).then(|| words.next()).flatten();
         Some(Noted {

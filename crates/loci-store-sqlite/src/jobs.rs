@@ -166,14 +166,17 @@ pub(crate) fn sweep_clock(connection: &Connection) -> Result<Option<SweepClock>>
     Ok(found.map(|(trusted, jump)| {
         let jump = jump.split_once(' ').and_then(|(seen, stood)| {
             let seen = Timestamp::from_microseconds(seen.parse().ok()?);
-            Some(ClockJump { seen, stood_seconds: stood.parse().ok()? })
+            Some(ClockJump { seen, stood_seconds: stood.parse().ok() })
         });
         SweepClock { trusted: Timestamp::from_microseconds(trusted), jump }
     }))
 }
 
 pub(crate) fn put_sweep_clock(connection: &Connection, clock: &SweepClock) -> Result<()> {
-    let jump = |jump: ClockJump| format!("{} {}", jump.seen.microseconds(), jump.stood_seconds);
+    let jump = |jump: ClockJump| {
+        let stood = jump.stood_seconds.map_or_else(|| "watched".to_owned(), |seconds| seconds.to_string());
+        format!("{} {stood}", jump.seen.microseconds())
+    };
     let sql = "INSERT OR REPLACE INTO lease (name, holder, until) VALUES (?1, ?2, ?3)";
     let jump = clock.jump.map(jump).unwrap_or_default();
     connection.prepare_cached(sql)?.execute(params![CLOCK, jump, clock.trusted.microseconds()])?;

@@ -249,7 +249,9 @@ impl OpenError {
             formatter,
             "{path} was put in the place of the database that the write-ahead log {path}-wal belongs to; together they \
              would be damaged, so both are kept as they are: bring the former database back, or move the log into another \
-             folder to open this one; `loci doctor --salvage FILE --data THAT_FOLDER` reads what is in the log"
+             folder to open this one; `loci doctor --salvage FILE --data THAT_FOLDER` reads what is in the log. If database \
+             and log were copied here together, remove {FILE} beside them instead",
+            FILE = identity::FILE
         )
     }
 

@@ -526,17 +526,7 @@ impl Store for NaiveStore {
     }
 
     fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>> {
-        let state = self.state();
-        let mut counts = BTreeMap::new();
-        for memory in state.shown().map(|record| &record.memory) {
-            let is_owned = memory.space == *space && memory.owner.as_deref() == Some(owner);
-            let is_there = memory.is_live(now) && memory.forgotten_at.is_none();
-            let is_counted = is_of_conversations(memory) && Tier::OF_CONVERSATIONS.contains(&memory.tier);
-            if is_owned && is_there && is_counted {
-                *counts.entry((memory.tier, memory.enrichment)).or_insert(0) += 1;
-            }
-        }
-        Ok(counts.into_iter().map(|((tier, enrichment), memories)| CensusRow { tier, enrichment, memories }).collect())
+        Ok(self.state().census(space, owner, now))
     }
 
     fn wipe(

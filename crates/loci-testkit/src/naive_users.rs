@@ -2,16 +2,18 @@
 //! it; and tokens.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
-    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, Error, IdempotencyStore,
-    KeyedAnswer, MemoryId, QueryVector, RecordVerb, Result, Space, Timestamp, Token, TokenHash, TokenStore, Wiped,
+    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, CensusRow, Decision, DecisionStore, Error,
+    IdempotencyStore, KeyedAnswer, MemoryId, QueryVector, RecordVerb, Result, Space, Tier, Timestamp, Token, TokenHash,
+    TokenStore, Wiped,
 };
 
 use crate::NaiveStore;
 use crate::naive_search::vector_cosine;
-use crate::naive_store::{Key, State, conflict};
+use crate::naive_store::{Key, State, conflict, is_of_conversations};
 
 /// Space, owner, operation and key of an answer.
 pub(crate) type AnswerKey = (Space, Option<String>, String, String);
@@ -41,6 +43,19 @@ impl State {
             return Err(conflict("the data of this user was wiped meanwhile; call again"));
         }
         Ok(())
+    }
+
+    pub(crate) fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Vec<CensusRow> {
+        let mut counts = BTreeMap::new();
+        for memory in self.shown().map(|record| &record.memory) {
+            let is_owned = memory.space == *space && memory.owner.as_deref() == Some(owner);
+            let is_there = memory.is_live(now) && memory.forgotten_at.is_none();
+            let is_counted = is_of_conversations(memory) && Tier::OF_CONVERSATIONS.contains(&memory.tier);
+            if is_owned && is_there && is_counted {
+                *counts.entry((memory.tier, memory.enrichment)).or_insert(0) += 1;
+            }
+        }
+        counts.into_iter().map(|((tier, enrichment), memories)| CensusRow { tier, enrichment, memories }).collect()
     }
 
     pub(crate) fn wipe(

@@ -20,6 +20,7 @@ pub fn check(data: &Path) -> Result<(), Failure> {
     /// Permissions of the group and of all others.
     const WRITE: u32 = 0o022;
     const READ_OR_ENTER: u32 = 0o055;
+    let data = &data.canonicalize().unwrap_or_else(|_| data.to_owned());
     let mode = |path: &Path| path.symlink_metadata().map_or(0, |metadata| metadata.permissions().mode());
     let folder_mode = mode(data);
     if folder_mode & (WRITE | READ_OR_ENTER) == 0 {

@@ -43,8 +43,12 @@ fn main() -> ExitCode {
     let (outcome, is_hook) = match Cli::try_parse() {
         Ok(cli) => (run(&cli), matches!(cli.command, Command::Hook(Hook::Run { .. }))),
         Err(error) => {
-            // A closed stderr is no reason to fail otherwise.
-            let _ = error.print();
+            // A closed stream is no reason to fail otherwise. An error may quote an argument, and a terminal obey it.
+            if error.use_stderr() {
+                note(error.to_string().trim_end());
+            } else {
+                let _ = error.print();
+            }
             // Help is no failure.
             (if error.use_stderr() { Err(Failure::new(Exit::Usage, "")) } else { Ok(()) }, names_hook())
         }

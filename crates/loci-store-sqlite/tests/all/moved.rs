@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use loci_core::{ErrorCode, MemoryId, Result, Store};
+use loci_core::{CandidateQuery, ErrorCode, MemoryId, Page, Result, Store};
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
-use loci_testkit::contract::{memory, passage, put};
+use loci_testkit::contract::{filter, memory, passage, put};
 use tempfile::TempDir;
 
 use super::{all, open};
@@ -58,7 +58,7 @@ impl Place {
     }
 }
 
-/// The files as a process that was killed would leave them.
+/// The files as they would be after a kill.
 fn left(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = ["loci.db", "loci.db-wal", "loci.identity"];
     files.iter().map(|name| ((*name).to_owned(), fs::read(folder.join(name)).unwrap())).collect()
@@ -206,10 +206,19 @@ fn no_log_is_laid_over_a_foreign_database() {
             place.write(&number.to_string()).unwrap();
         }
         happen(&place.data(), &older);
-        place.assert_not_writable(accident);
-        // As after a kill: what the end of the process would tidy up is there.
         let data = place.data();
         let before = left(&data);
+        // More reads at once than there are idle connections: some connections would be new.
+        std::thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    let _ = place.store.candidates(&CandidateQuery::of(&filter(), 1));
+                    let _ = place.store.list(&filter(), Page { offset: 0, limit: 9 });
+                });
+            }
+        });
+        assert!(left(&data) == before, "{accident}: reads change nothing");
+        place.assert_not_writable(accident);
         drop(place.store);
         assert!(left(&data) == before, "{accident}: its end changes nothing");
         let refused = SqliteStore::open(&data, Options::default()).unwrap_err();

@@ -218,7 +218,9 @@ pub(super) fn a_sweep_keeps_to_its_limit_in_all(make: MakeStore<'_>) {
 pub(super) fn how_far_the_clock_is_trusted_is_kept(make: MakeStore<'_>) {
     let store = make();
     assert_eq!(store.sweep_clock(), Ok(None));
-    for jump in [None, Some(ClockJump { seen: NOW.plus_seconds(-1), stood_seconds: 7 }), None] {
+    let seen = NOW.plus_seconds(-1);
+    let jump = |stood_seconds| Some(ClockJump { seen, stood_seconds });
+    for jump in [None, jump(Some(7)), jump(None), None] {
         let clock = SweepClock { trusted: NOW, jump };
         store.put_sweep_clock(&clock).expect("the store can be written");
         assert_eq!(store.sweep_clock(), Ok(Some(clock)));

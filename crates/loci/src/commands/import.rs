@@ -25,7 +25,7 @@ const BATCH_MEMORIES: usize = 1_000;
 const BATCH_BYTES: usize = 16 << 20;
 
 /// Bytes of a list, which is read as a whole.
-const LIST_BYTES_MAX: u64 = 128 << 20;
+const LIST_BYTES_MAX: u64 = 32 << 20;
 /// Characters of what is said of a line that is no memory, which may quote it.
 const PROBLEM_CHARACTERS_MAX: usize = 200;
 

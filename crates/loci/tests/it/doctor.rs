@@ -561,6 +561,8 @@ fn a_disk_without_room_for_a_write_is_told() {
     }
     // The log and its shared memory are there: without them the store would not even open.
     let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
+    // It empties the log, in which a write would find room.
+    store.wipe(&Space::default(), "ann", None, None, Timestamp::MIN).unwrap();
     let mut ballast = fs::File::create(place.data().join("ballast")).unwrap();
     while ballast.write_all(&[1; 512]).is_ok() {}
     let rows = rows(&place, &[]);
@@ -583,14 +585,14 @@ fn a_clock_that_jumped_is_told_and_trusted_at_a_persons_word() {
         let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
         let [trusted, seen] =
             [1_798_761_600, 2_114_380_800].map(|second| Timestamp::from_microseconds(second * 1_000_000));
-        let jump = Some(ClockJump { seen, stood_seconds: 7_300 });
+        let jump = Some(ClockJump { seen, stood_seconds: Some(7_300) });
         store.put_sweep_clock(&SweepClock { trusted, jump }).unwrap();
     }
     let found = wrong(&place, &[]);
     let [(check, verdict, text)] = &found[..] else { panic!("{found:?}") };
     assert_eq!((check.as_str(), verdict.as_str()), ("clock", "warn"));
     assert!(
-        text.contains("showed 2037-01-01T") && text.contains("be 2027-01-01T") && text.contains("for 2 hours"),
+        text.contains("showed 2037-01-01T") && text.contains("be 2027-01-01T") && text.contains("(2 so far)"),
         "{text}"
     );
     let (code, trusted) = rows(&place, &["--trust-clock"]);

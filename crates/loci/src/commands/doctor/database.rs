@@ -220,12 +220,18 @@ fn jumped_clock(parts: &Parts) -> Option<Finding> {
     let SweepClock { trusted, jump } = parts.store.sweep_clock().ok()??;
     let ClockJump { seen, stood_seconds } = jump?;
     let why = format!(
-        "it showed {} where it should be {}: it jumped, or the store was not used for long or comes from a backup; it has \
-         gone on for {} hours since; what has expired is hidden, and removed for good when it has gone on for 24 hours, or \
-         after `loci doctor --trust-clock`",
+        "it showed {} where it should be {}: {}; what has expired is hidden, and removed for good {}after `loci doctor \
+         --trust-clock`",
         moment(seen),
         moment(trusted),
-        stood_seconds / 3_600
+        if stood_seconds.is_none() {
+            "it jumped"
+        } else {
+            "the store was not used for long, or comes from a backup, or it jumped"
+        },
+        stood_seconds.map_or_else(String::new, |seconds| {
+            format!("when it has gone on for 24 hours ({} so far), or ", seconds / 3_600)
+        })
     );
     Some(("clock", Verdict::Warn, why))
 }

@@ -95,6 +95,8 @@ pub fn disk(data: &Path) -> Option<Finding> {
 #[cfg(unix)]
 pub fn open_to_others(data: &Path) -> Vec<(PathBuf, u32)> {
     use std::os::unix::fs::PermissionsExt;
+    // The folder itself may be reached by a link.
+    let data = &data.canonicalize().unwrap_or_else(|_| data.to_owned());
     let entries = fs::read_dir(data).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path());
     let wrong = [data.to_owned()].into_iter().chain(files).chain([data.join(BACKUPS)]).filter_map(|path| {

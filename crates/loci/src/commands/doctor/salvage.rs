@@ -79,9 +79,9 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     }
     if is_whole && export.left_out.is_empty() {
         // So it is at first, and what is stored then is in the log alone.
-        if pages <= 1 {
+        if records == 0 && !log.exists() {
             let log = log.display();
-            note(format_args!("nothing was ever copied into this database: if memories were in it, {log} is missing"));
+            note(format_args!("nothing that was stored is in this database: if memories were in it, {log} is missing"));
         }
         return Ok(());
     }
