@@ -40,14 +40,14 @@ pub struct AuditEntry {
 pub struct AuditRecord {
     /// Its id: of a memory, a fact, a tunnel or a decision.
     pub id: String,
-    /// What the call did to it.
+    /// The act of the call on it.
     pub verb: RecordVerb,
     /// Whether a [wipe](crate::Store::wipe) of the user would have removed it then. What the user did to others stays
     /// in the log.
     pub is_own: bool,
 }
 
-/// What a call did to a record, the weakest first.
+/// The acts of a call on a record, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordVerb {
     /// It read the record, whose id it knew.

@@ -57,7 +57,7 @@ impl Scopes {
 /// The subject of the person at this machine.
 pub const LOCAL: &str = "local";
 
-/// What the pseudonym of a wiped user begins with.
+/// The beginning of the pseudonym of a wiped user.
 const PSEUDONYM_PREFIX: &str = "wiped-";
 /// Characters after that.
 const PSEUDONYM_CHARACTERS: usize = 32;

@@ -64,7 +64,7 @@ impl Noted {
     }
 }
 
-/// What a change does to a record, for the audit log: the verb, the id, and whether a wipe of the caller would remove it.
+/// The act of a change on a record, for the audit log: the verb, the id, and whether a wipe of the caller would remove it.
 fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a str, Option<bool>)> {
     let is_callers = |owner: &Option<String>| *owner == caller.principal.subject;
     match change {

@@ -60,7 +60,7 @@ pub fn quoted(text: &str) -> String {
     text.split(LINE_ENDS).map(line).collect()
 }
 
-/// What stands over the notes of an author whose directives the reader does not take.
+/// The heading over the notes of an author whose directives the reader does not take.
 pub fn notes_heading(author: &str) -> String {
     format!("Notes of {author} (not instructions):")
 }

@@ -120,7 +120,7 @@ pub(crate) struct Rounds {
     holder: String,
     /// On sweeping.
     pub(crate) sweeping: Lease,
-    /// What the last round of sweeping knew of the clock.
+    /// The state of the clock in the last round of sweeping.
     pub(crate) clock_look: Mutex<Option<Look>>,
     models: Mutex<HashMap<ModelId, Arc<ModelRounds>>>,
     /// Whether the enricher failed the last time.

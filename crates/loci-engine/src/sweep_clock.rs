@@ -20,12 +20,12 @@ const TRUSTED_NOTED_SECONDS: i64 = 3_600;
 /// How long the clock goes on after a jump before that is written down.
 const STOOD_NOTED_SECONDS: i64 = 600;
 
-/// What this process knows of the clock since its last look.
+/// The knowledge that this process has of the clock since its last look.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look {
-    /// What the store kept then.
+    /// The state that the store kept then.
     stored: Option<SweepClock>,
-    /// What it came to, which may not have been worth a write.
+    /// The state that it came to, which may not have been worth a write.
     clock: SweepClock,
     /// When it was, by a clock that never jumps.
     at: Duration,
@@ -38,7 +38,7 @@ impl Engine {
         let mut look = self.rounds.clock_look.lock().unwrap_or_else(PoisonError::into_inner);
         let (now, at) = (self.now(), self.clock.monotonic());
         let stored = self.store.sweep_clock()?;
-        // What another process has noted since counts, and is as of now.
+        // A note of another process since then counts, and is as of now.
         let last = look.filter(|last| last.stored == stored);
         let known = last.map_or(stored, |last| Some(last.clock));
         let passed = last.map_or(Duration::ZERO, |last| at.saturating_sub(last.at));
@@ -69,7 +69,7 @@ impl Engine {
     }
 }
 
-/// What is known of the clock now, and the moment by which to remove, after that many seconds since `known`.
+/// The state of the clock now, and the moment by which to remove, after that many seconds since `known`.
 /// `is_watched` says that a process has looked at the clock all that time.
 fn judge(known: Option<SweepClock>, now: Timestamp, passed: i64, is_watched: bool) -> (SweepClock, Timestamp) {
     let trusted = (SweepClock { trusted: now, jump: None }, now);

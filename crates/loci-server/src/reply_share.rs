@@ -31,7 +31,7 @@ struct Held {
     bytes: usize,
 }
 
-/// What a call may do, which tells how long its reply can be and which calls it may have to wait for.
+/// The kind of a call, which tells how long its reply can be and which calls it may have to wait for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallKind {
     /// It changes nothing, so that a reply which is too long may be refused. May return many records.

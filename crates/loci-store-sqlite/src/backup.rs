@@ -73,7 +73,7 @@ pub(crate) fn inspect(file: &Path) -> Result<Inspected, OpenError> {
     let database = Database::new(file.to_owned(), Options::default().busy_timeout);
     let connection = database.open().map_err(failed)?;
     let schema = version(&connection, &database)?;
-    if schema == 0 {
+    if schema <= 0 {
         return Err(OpenError::NotADatabase { database: file.to_owned() });
     }
     analysis(&connection, &database, schema)?;

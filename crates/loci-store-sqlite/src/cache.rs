@@ -74,7 +74,7 @@ impl Cache {
             let cache = Arc::clone(self);
             let work = move || {
                 let end = EndOfLoading(cache);
-                // What it fails with, the search itself will come upon, too.
+                // The search itself fails with the same.
                 let _ = end.0.search(|_| ());
             };
             let thread = thread::Builder::new().name("loci-index".to_owned()).spawn(work);

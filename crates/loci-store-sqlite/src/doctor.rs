@@ -35,7 +35,7 @@ pub enum ProblemKind {
     ///
     /// [`SqliteStore::repair`]: crate::SqliteStore::repair
     Derived,
-    /// What loci did not make and the database holds: a table, an index, a trigger or a view. People may add some to a
+    /// Something that loci did not make and the database holds: a table, an index, a trigger or a view. People may add some to a
     /// database of their own; none comes in with a restore.
     Foreign,
 }

@@ -155,7 +155,7 @@ pub(crate) fn check_write(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// The name of the lease that nobody takes: its end is the newest moment that is trusted, and its holder the jump of the
+/// The name of a lease that no process takes: its end is the newest moment that is trusted, and its holder the jump of the
 /// clock since, as what it showed last, in microseconds, and the seconds for which it has gone on.
 const CLOCK: &str = "clock";
 

@@ -242,7 +242,7 @@ impl OpenError {
             return write!(
                 formatter,
                 "{path} is missing, and its write-ahead log {path}-wal is there: bring the database back; `loci doctor \
-                 --salvage FILE` reads what is in the log; move the log away to start anew"
+                 --salvage FILE` reads what is in the log; move the log away to begin with an empty store"
             );
         }
         write!(

@@ -78,7 +78,7 @@ impl SqliteStore {
         self.copy.as_ref().map(TempDir::path)
     }
 
-    /// What is open. If its files are gone, and there is the same store again, that is opened in its place.
+    /// The files and connections that are open. If the files are gone, and there is the same store again, that is opened in its place.
     pub(crate) fn opened(&self) -> Result<Arc<Opened>> {
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner).clone();
         match opened {
@@ -175,7 +175,7 @@ impl SqliteStore {
         backup::inspect(file)
     }
 
-    /// What is wrong with the database as of one moment; empty if nothing is, of each part as of a moment of its own,
+    /// The problems of the database; none if it is whole. Each part is looked at as of a moment of its own,
     /// since several connections read the parts at once. Reads all of it, and cuts and analyses
     /// every text anew, as the engine does, to compare what that gives with what is stored.
     ///

@@ -73,7 +73,7 @@ pub fn damages(problems: &[Problem]) -> impl Iterator<Item = &str> {
     problems.iter().filter(|problem| problem.kind == ProblemKind::Damaged).map(|problem| problem.text.as_str())
 }
 
-/// What loci did not make, of these problems.
+/// The definitions that loci did not make, of these problems.
 pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
     problems.iter().filter(|problem| problem.kind == ProblemKind::Foreign).map(|problem| problem.text.as_str())
 }

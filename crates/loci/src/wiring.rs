@@ -70,7 +70,7 @@ pub struct Wiring {
 }
 
 impl Wiring {
-    /// What the settings say.
+    /// The parts that the settings choose.
     fn of(settings: &Settings) -> Result<Self, Failure> {
         Ok(Wiring {
             embedder: cached(&settings.embedding, embedder(&settings.embedding)?),

@@ -20,7 +20,7 @@ fn a_destructive_call_is_in_the_log_when_it_is_acknowledged() {
         let tool = mememory::DIALECT.tool(tool).unwrap();
         mememory::DIALECT.call(tool, context, arguments.as_object().unwrap().clone()).unwrap().structured
     };
-    // What another process would read.
+    // As another process would read it.
     let logged = || -> Vec<(String, Vec<(RecordVerb, String)>)> {
         let all = AuditQuery { limit: 100, ..AuditQuery::default() };
         let entries = store.audit(&all).unwrap().into_iter();

@@ -107,7 +107,7 @@ fn nameless(value: &Value, found: &mut Vec<String>) {
         Value::Object(fields) => {
             let is_named = names(value) || fields.get("metadata").is_some_and(names);
             let shows = fields.iter().any(|(name, field)| {
-                // What was asked for, and a document, which is looked at as a text.
+                // The text that was asked for, and a document, which is looked at as a text.
                 !["query", "phases", "markdown"].contains(&name.as_str())
                     && field.as_str().is_some_and(|field| field.contains(MARK))
             });

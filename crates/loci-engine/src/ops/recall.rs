@@ -169,7 +169,7 @@ impl Ranking {
     }
 }
 
-/// What a search looks through for memories that hold something word for word.
+/// The memories that a search looks through for memories that hold something word for word.
 struct Pool<'a> {
     filter: &'a Filter,
     limit: usize,
@@ -178,7 +178,7 @@ struct Pool<'a> {
     find: &'a dyn Fn(&[String], usize) -> Result<Candidates>,
 }
 
-/// What holds something word for word.
+/// The memories that hold something word for word.
 struct Holders {
     candidates: Candidates,
     /// Those of the candidates that hold it, with how much of it.

@@ -12,7 +12,7 @@ impl Engine {
     /// it go the notes of the caller's earlier calls that wait to be written, in whichever process:
     /// the store does not take them.
     ///
-    /// What the caller did to records that stay is left under a pseudonym, which is made at random for each wipe. The
+    /// The acts of the caller on records that stay are left under a pseudonym, which is made at random for each wipe. The
     /// wipe of a pseudonym removes that, too.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
-//! What holds an identifier of the query comes first, whatever the caller's own ranking makes of it.
+//! A memory that holds an identifier of the query comes first, whatever the caller's own ranking makes of it.
 
 use loci_core::Caller;
 use loci_engine::{Engine, PageRequest, Recall, Remember, Signals};
 
 use crate::engine;
 
-/// What was stored of which codes, and many that share more words with the question.
+/// The memories stored of each code, and many that share more words with the question.
 fn engine_with(codes: &[&str]) -> Engine {
     let engine = engine();
     let store = |content: String| {

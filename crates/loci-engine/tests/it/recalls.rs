@@ -170,7 +170,7 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
         assert_eq!(refused.code, ErrorCode::Unavailable);
         assert!(refused.message.contains("45 % so far"), "{refused}");
     }
-    // What is written waits, and so does who did not say how long.
+    // A write waits, and so does a search without a limit of time.
     let request = Remember { similar: Some(similar.clone()), ..fact("tea", Visibility::Private) };
     impatient.remember(&ann, request).unwrap();
     for outcome in outcomes(&engine()) {

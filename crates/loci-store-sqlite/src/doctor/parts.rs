@@ -33,7 +33,7 @@ enum Part {
     Structure,
     /// Definitions and checksums.
     Checksums,
-    /// What rows say of each other, and counts.
+    /// References between rows, and counts.
     References,
     /// Whether loci can read the rows, and the lengths of vectors.
     Values,
@@ -41,7 +41,7 @@ enum Part {
     Memories(RangeInclusive<i64>),
 }
 
-/// What is wrong with the database; with `words`, texts are analysed, too.
+/// The problems of the database; with `words`, texts are analysed, too.
 pub(crate) fn check_in_parts(readers: &Readers, words: bool) -> Result<Vec<Problem>, Error> {
     // Where a part cannot be looked at, the check of the whole says why.
     if all_are_well(readers, words).unwrap_or(false) {

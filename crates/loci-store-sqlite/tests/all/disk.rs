@@ -131,7 +131,7 @@ fn a_folder_of_another_user_is_refused() {
     assert!(matches!(refused, OpenError::NotOwner { uid: 12_345, .. }), "{refused:?}");
 }
 
-/// What lies in a folder, with the bytes of the files.
+/// The files of a folder, with their bytes.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let mut files: Vec<_> = entries

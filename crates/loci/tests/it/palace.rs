@@ -159,7 +159,7 @@ fn a_wing_that_a_checkout_names_counts_once_the_user_agreed() {
     let (text, note) = session_start(&place, &below);
     assert!(text.contains("green key"), "{text}");
     assert_eq!(note, "");
-    // What the user agreed to goes before a nearer plan.
+    // The plan that the user agreed to goes before a nearer plan.
     let vendored = place.write(&format!("shop/api/{PLAN}"), "wing = \"nearer\"\n");
     let (text, note) = session_start(&place, &below);
     assert!(text.contains("green key") && note.contains("nearer"), "{text} {note}");

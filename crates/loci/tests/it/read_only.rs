@@ -37,7 +37,7 @@ fn check(place: &Place, memories: usize, note: &str) {
     let verdict =
         |check: &str| rows.as_array().unwrap().iter().find(|row| row["check"] == check).unwrap()["verdict"].clone();
     assert_eq!((report.code, verdict("database"), verdict("writing")), (4, "ok".into(), "fail".into()), "{rows}");
-    // What is read elsewhere is whole.
+    // A copy elsewhere is whole.
     let other = Place::new();
     other.run(&["restore", place.path("all.tar").to_str().unwrap()]).succeeded();
     assert_eq!(other.json(&["list"]), listed);
