@@ -257,7 +257,7 @@ class Commands(unittest.TestCase):
                     "outside.md": "not_a_file",
                 },
             )
-            self.assertIn("esc\\u{1b}[31m\\nbinary.md", run(data, "vault", "check").stdout.decode())
+            self.assertIn("esc\\u{1b}[31m\\u{a}binary.md", run(data, "vault", "check").stdout.decode())
             doctor = run(data, "doctor").stdout.decode()
             self.assertRegex(doctor, r"warn  notes .*1 broken_frontmatter")
             # The command line forgets softly, too.
