@@ -18,7 +18,7 @@ const HEAD: &str = "Notices of third parties\n\n\
     loci contains the crates below, on one platform or another. Each is named with its licence; the texts follow, each\n\
     once, as the crates have them. The model and the vocabulary in the binary are in NOTICE. `cargo xtask notices` makes\n\
     this file from Cargo.lock.\n";
-/// For crates that name the licence and leave out its text (https://spdx.org/licenses/MIT.html).
+/// For crates that name the licence and leave out its text (<https://spdx.org/licenses/MIT.html>).
 const MIT: &str = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software and \
     associated documentation files (the \"Software\"), to deal in the Software without restriction, including without \
     limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the \
