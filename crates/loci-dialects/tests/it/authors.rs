@@ -41,7 +41,7 @@ fn readings() -> Vec<(&'static str, &'static str, bool, Value)> {
         ("mempalace", "mempalace_get_aaak_spec", false, json!({})),
         ("mempalace", "mempalace_get_drawer", true, json!({"drawer_id": "ID"})),
         ("mempalace", "mempalace_list_drawers", true, json!({})),
-        // FIXME: nothing says who noted a fact of the knowledge graph.
+        // A fact of the knowledge graph has no author yet.
         ("mempalace", "mempalace_kg_query", false, json!({"entity": "Max"})),
         ("mempalace", "mempalace_kg_timeline", false, json!({})),
         ("mempalace", "mempalace_kg_stats", false, json!({})),
