@@ -169,8 +169,8 @@ pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 /// Moves what is in the write-ahead log into the database, as far as nobody is held up by it.
-pub(crate) fn checkpoint(connection: &Connection) -> Result<()> {
-    Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+pub(crate) fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
 
 /// Empties the write-ahead log, in which pages from before a deletion still lie. Says whether it is

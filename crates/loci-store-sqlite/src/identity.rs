@@ -16,6 +16,7 @@ use crate::damaged_log::has_bytes;
 use crate::folder;
 use crate::open::{BYTES_MIN, DATABASE, OpenError};
 use crate::salvage::log_of;
+use crate::writer::is_fault;
 
 /// The file that notes the store.
 pub(crate) const FILE: &str = "loci.identity";
@@ -144,10 +145,14 @@ pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
 
 /// Notes the store that this connection is open to. That waits for another start where the database file does not say
 /// all of it yet, because it is being read: the log must not be older than the note. A damaged database has no note.
-pub(crate) fn note(folder: &Path, connection: &Connection) {
+///
+/// # Errors
+/// [`OpenError::Io`] if the disk failed, since it is unclear then what of the log is on it: the writing thread would
+/// write on. The next start begins with what the last connection moved into the database when it closed.
+pub(crate) fn note(folder: &Path, connection: &Connection) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);
     let schema = connection.pragma_query_value(None, "user_version", |row| row.get(0));
-    let (Ok(store), Ok(schema)) = (StoreId::of(connection), schema) else { return };
+    let (Ok(store), Ok(schema)) = (StoreId::of(connection), schema) else { return Ok(()) };
     let database_inode = inode_of(&database);
     let is_noted = Noted::read(folder).is_some_and(|noted| {
         (noted.store, noted.schema) == (store, schema)
@@ -155,16 +160,20 @@ pub(crate) fn note(folder: &Path, connection: &Connection) {
             && noted.is_original(folder)
     });
     if is_noted {
-        return;
+        return Ok(());
     }
     let is_in_file = || matches!(StoreId::in_file(&database), Ok(Some(found)) if found == (store, schema));
-    if !is_in_file() {
-        // If it fails, so does the next look.
-        let _ = checkpoint(connection);
+    // Of another failure the next look tells.
+    if !is_in_file()
+        && let Err(error) = checkpoint(connection)
+        && is_fault(&error)
+    {
+        return Err(OpenError::from_database(&error, &database));
     }
     if is_in_file()
         && let Err(error) = (Noted { store, schema, database_inode, own_inode: 0 }).write(folder)
     {
         tracing::warn!("{} cannot be written: {error}", folder.join(FILE).display());
     }
+    Ok(())
 }

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use crate::cache::Cache;
 use crate::connection::{self, Database, Readers};
+use crate::failure::Failure;
 use crate::open::{OpenError, Options, open};
 use crate::repair::Work;
 use crate::writer::Writer;
@@ -55,8 +56,11 @@ impl Opened {
     /// for every reader of the database, if not for one of the file.
     pub(crate) fn empty_log(&self) {
         if self.log_has_remains.load(Ordering::Relaxed) {
-            let is_empty = connection::empty_log(&self.database).unwrap_or(false);
-            self.log_has_remains.store(!is_empty, Ordering::Relaxed);
+            let emptied = connection::empty_log(&self.database);
+            self.log_has_remains.store(!matches!(emptied, Ok(true)), Ordering::Relaxed);
+            if let Err(Failure::Database(failure)) = emptied {
+                self.writer.learn_of(failure);
+            }
         }
     }
 

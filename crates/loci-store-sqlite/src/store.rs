@@ -380,7 +380,10 @@ impl Store for SqliteStore {
         // It wrote much, unless it was the last. That is moved out of the log here, before the log is so
         // long that a commit does it and its caller waits. If it fails, a commit will try again.
         if steps > 0 && steps < limit {
-            let _ = self.opened()?.readers.read(connection::checkpoint);
+            let opened = self.opened()?;
+            if let Ok(Err(failure)) = opened.readers.read(|connection| Ok(connection::checkpoint(connection))) {
+                opened.writer.learn_of(failure);
+            }
         }
         Ok(steps)
     }

@@ -107,6 +107,15 @@ impl Writer {
         self.hand_in(work, false)?.recv().map_err(|_| stopped())?
     }
 
+    /// Tells the thread of a failure that another connection met in the log. If the disk failed, it is unclear what of
+    /// the log is on it, and nothing is written until that is made sure of.
+    pub(crate) fn learn_of(&self, failure: rusqlite::Error) {
+        if is_fault(&failure) {
+            // Work that meets the fault. The thread logs it.
+            let _ = self.run_unflushed(move |_| Err::<(), _>(failure.into()));
+        }
+    }
+
     /// Puts a piece of work into the queue; returns where its outcome will come.
     fn hand_in<T: Send + 'static>(
         &self,
@@ -342,8 +351,7 @@ struct Stopped {
 
 impl From<rusqlite::Error> for Stopped {
     fn from(error: rusqlite::Error) -> Self {
-        let is_fault = error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure);
-        Stopped { breaks_connection: breaks_connection(&error), is_fault, error: describe(&error) }
+        Stopped { breaks_connection: breaks_connection(&error), is_fault: is_fault(&error), error: describe(&error) }
     }
 }
 
@@ -360,6 +368,11 @@ impl From<Failure> for Stopped {
             Failure::Refused(error) => error.into(),
         }
     }
+}
+
+/// Whether the disk failed.
+pub(crate) fn is_fault(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
 }
 
 fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), Stopped> {
@@ -481,6 +494,25 @@ mod tests {
         assert!(message.contains("so nothing is written"), "{message}");
         std::fs::rename(aside, log).unwrap();
         assert_eq!(writer.run(synchronous), Ok(2));
+    }
+
+    #[test]
+    fn a_fault_that_another_connection_met_makes_the_log_begin_again() {
+        let (folder, writer) = writer();
+        let set = |connection: &Connection| -> Result<()> {
+            execute(connection, "INSERT INTO lease (name, holder, until) VALUES (random(), 'x', 0)")?;
+            Ok(())
+        };
+        for _ in 0..9 {
+            writer.run_unflushed(set).unwrap();
+        }
+        let before = log_bytes(folder.path());
+        writer.learn_of(rusqlite::Error::QueryReturnedNoRows);
+        assert_eq!(log_bytes(folder.path()), before);
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC);
+        writer.learn_of(rusqlite::Error::SqliteFailure(code, None));
+        writer.run(set).unwrap();
+        assert!(log_bytes(folder.path()) < before, "the log has the pages of one commit");
     }
 
     fn log_bytes(folder: &std::path::Path) -> u64 {
