@@ -231,9 +231,14 @@ impl Tool {
         schema::published((self.input)())
     }
 
-    /// JSON Schema (2020-12) of `structuredContent`.
+    /// JSON Schema (2020-12) of `structuredContent`, with the meaning of each field.
     pub fn output_schema(&self) -> Value {
         (self.output)()
+    }
+
+    /// The same as clients see it: the type, and the fields that are always there.
+    pub fn published_output_schema(&self) -> Map<String, Value> {
+        schema::published_output(&self.output_schema())
     }
 
     /// Everything that the caller must be allowed to do.
@@ -314,6 +319,15 @@ pub struct UsualTools {
     pub project_argument: Option<&'static str>,
     /// Stores a memory.
     pub store: &'static str,
+    /// Begins a session, where that is another tool.
+    pub begin: Option<&'static str>,
+}
+
+impl UsualTools {
+    /// Whether it is one of them, so that a host should show it to its model from the start.
+    pub fn include(&self, tool: &str) -> bool {
+        [Some(self.find), Some(self.store), self.begin].contains(&Some(tool))
+    }
 }
 
 /// A dialect: its names, its tools in the order of its list, its resources.
@@ -540,10 +554,11 @@ mod tests {
     #[test]
     fn the_usual_tools_are_tools() {
         for dialect in crate::DIALECTS {
-            let UsualTools { find, project_argument, store } = &dialect.usual_tools;
+            let UsualTools { find, project_argument, store, begin } = &dialect.usual_tools;
             let find = dialect.tool(find).unwrap().input_schema();
             assert!(project_argument.is_none_or(|name| find["properties"].get(name).is_some()), "{}", dialect.name);
             assert!(dialect.tool(store).is_some(), "{}", dialect.name);
+            assert!(begin.is_none_or(|begin| dialect.tool(begin).is_some()), "{}", dialect.name);
         }
     }
 

@@ -29,7 +29,7 @@ pub static DIALECT: Dialect = Dialect {
         assumption and `remember` whatever should still be known tomorrow: facts, rules, decisions, feedback. Pass \
         `project` to work with one project's memories together with the global ones. When `remember` reports a \
         contradiction, ask the user which memory holds. `help` explains everything.",
-    usual_tools: UsualTools { find: "recall", project_argument: Some("project"), store: "remember" },
+    usual_tools: UsualTools { find: "recall", project_argument: Some("project"), store: "remember", begin: None },
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,

@@ -23,23 +23,23 @@ const KINDS_OF_TALK: [&str; 3] = ["other", "question", "task"];
 
 pub struct AddDrawer;
 
-/// File a text for good, word for word: what somebody said, a decision with its reason, a piece of code, a whole
-/// conversation. Do not shorten or retell it. The same text in the same place is filed once; to see whether something
-/// like it is there in other words, ask `mempalace_check_duplicate` first. Everyone in this space may read it.
+/// File a text for good, word for word, not shortened or retold: a decision with its reason, what somebody said, a
+/// piece of code. The same text in the same place is filed once; `mempalace_check_duplicate` finds it in other words.
+/// All of this space may read it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The person or project that it belongs to (this and `room`: 1 to 128 characters, first and last a letter or
-    /// digit, no / or \). `global` for what belongs to none.
+    /// The person or project, or `global` (this and `room`: 1 to 128 characters, first and last a letter or digit, no /
+    /// or \).
     wing: String,
-    /// What it is about, such as backend, decisions or meetings.
+    /// Its subject: backend, decisions, meetings.
     room: String,
-    /// The text, kept byte for byte (at most 1 MiB). No secrets.
+    /// The text (at most 1 MiB). No secrets.
     content: String,
-    /// Where it comes from: a path, a URL, a name (at most 4 KiB). With the absolute path of a file, `mempalace_sync`
-    /// removes the drawer once that file is gone or ignored.
+    /// A path, URL or name (at most 4 KiB). With a file's absolute path, `mempalace_sync` removes the drawer once the
+    /// file is gone.
     source_file: Option<String>,
-    /// Who files it: mcp, if left out.
+    /// Who files it.
     added_by: Option<String>,
 }
 

@@ -21,13 +21,13 @@ const ROUNDING: f64 = 0.000_1;
 
 pub struct CheckDuplicate;
 
-/// See whether a text is filed already, in these words or in others, before you file it. Nothing is stored.
+/// See whether a text is filed already, in these words or others. Nothing is stored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The text that you mean to file (at most 1 MiB).
+    /// The text (at most 1 MiB).
     content: String,
-    /// How similar a drawer must be to count, 0 to 1: 0.87 if left out, 1 for the same text.
+    /// How similar a drawer must be: 0.87 if left out, 1 for the same text.
     #[schemars(range(min = 0.0, max = 1.0))]
     threshold: Option<f64>,
 }

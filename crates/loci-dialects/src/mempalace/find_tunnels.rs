@@ -14,8 +14,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct FindTunnels;
 
-/// Find the rooms that bridge two wings: those that stand in both, and those that a tunnel leads from or to. With one
-/// wing, what bridges it and any other; with none, every bridge. Fullest first, at most 50.
+/// Find rooms that bridge two wings: they stand in both, or a tunnel ties them. With one wing, its bridges to any
+/// other; with none, all. Fullest first, at most 50.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {

@@ -17,14 +17,14 @@ const PREVIEWS_MAX: usize = 3;
 
 pub struct FollowTunnels;
 
-/// See what a room is tied to: through tunnels that somebody made, and through the same name in other wings. Each
-/// place comes with the beginnings of a few drawers: the one that the tunnel names, then the latest.
+/// See what a room is tied to, by tunnels and by the same name in other wings, each place with the beginnings of a few
+/// drawers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The wing to start from, exactly as it is listed.
+    /// The wing.
     wing: String,
-    /// The room there, exactly as it is listed.
+    /// The room.
     room: String,
 }
 

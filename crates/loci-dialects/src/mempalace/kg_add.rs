@@ -14,23 +14,22 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct KgAdd;
 
-/// Note a fact: something stands in a relation to something else, from a day on. One that is noted already and has no
-/// end yet, or this beginning and end, is not added again. When a fact changes, end the old one first
-/// (`mempalace_kg_invalidate`), then add the new one: both stay, each with its time.
+/// Note a fact, from a day on. One that is noted and open is not added again. When a fact changes, first end the old
+/// one (`mempalace_kg_invalidate`): both stay, each with its time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What the fact is about, such as Max (this and `object`: at most 512 bytes).
+    /// Such as Max (this and `object`: at most 512 bytes).
     subject: String,
     /// The relation, such as works_on (1 to 128 characters, first and last a letter or digit, no / or \).
     predicate: String,
-    /// What the subject stands in that relation to, such as loci.
+    /// Such as loci.
     object: String,
-    /// The first day (YYYY-MM-DD) or moment (RFC 3339 with offset) on which it holds; left out, it always held.
+    /// The first day (YYYY-MM-DD) or moment (RFC 3339 with offset); always, if left out.
     valid_from: Option<String>,
-    /// The last day or moment on which it holds, if its end is known.
+    /// The last one, if its end is known.
     valid_to: Option<String>,
-    /// Where you read it: a drawer's id, a file, a name (at most 4 KiB).
+    /// Where you read it: a drawer's id, a file (at most 4 KiB).
     source_closet: Option<String>,
 }
 

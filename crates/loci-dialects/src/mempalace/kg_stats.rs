@@ -8,7 +8,7 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct KgStats;
 
-/// See how much the knowledge graph holds and which relations it knows: use those again rather than new words for them.
+/// Count the knowledge graph and list its relations: use those again.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}

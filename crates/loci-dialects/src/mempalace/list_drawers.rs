@@ -18,18 +18,18 @@ const LIMIT_MAX: usize = 100;
 
 pub struct ListDrawers;
 
-/// Go through the drawers of a wing, of a room or of all, in the order in which they were filed, page by page, without
-/// a question. Each shows its beginning; `mempalace_get_drawer` has the whole. Entries of diaries are among them.
+/// List the drawers of a wing, a room or all in the order of filing, each with its beginning (`mempalace_get_drawer`
+/// has the whole), diaries too.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Only drawers in this wing, exactly as it is listed.
+    /// Only this wing.
     wing: Option<String>,
-    /// Only drawers in this room, exactly as it is listed.
+    /// Only this room.
     room: Option<String>,
-    /// How many drawers at most: 20 if left out, 100 at most.
+    /// At most: 20 if left out, up to 100.
     limit: Option<Count>,
-    /// How many drawers to skip: 0, if left out.
+    /// How many to skip.
     offset: Option<Offset>,
 }
 

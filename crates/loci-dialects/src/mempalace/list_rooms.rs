@@ -14,11 +14,11 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct ListRooms;
 
-/// List the rooms of a wing, or of all wings together, each with the number of its drawers.
+/// List the rooms of a wing, or of all, with the number of drawers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The wing, exactly as it is listed; all wings, if left out.
+    /// The wing; all, if left out.
     wing: Option<String>,
 }
 

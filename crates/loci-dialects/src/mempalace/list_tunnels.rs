@@ -17,15 +17,15 @@ const LIMIT_MAX: usize = 1_000;
 
 pub struct ListTunnels;
 
-/// List the tunnels that somebody made, oldest first, page by page; of one wing, if you name it.
+/// List tunnels, oldest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Only tunnels that begin or end in this wing, exactly as it is listed.
+    /// Only those of this wing.
     wing: Option<String>,
-    /// How many tunnels at most: 100 if left out, 1,000 at most.
+    /// At most: 100 if left out, up to 1,000.
     limit: Option<Count>,
-    /// How many tunnels to skip: 0, if left out.
+    /// How many to skip.
     offset: Option<Offset>,
 }
 

@@ -19,22 +19,21 @@ const LIMIT_DEFAULT: usize = 5;
 
 pub struct Search;
 
-/// Find drawers by a question, by meaning and by words, best first; each comes whole, word for word. Ask before you say
-/// what somebody said, decided or prefers. Write the bare question, without instructions or history around it: of
-/// anything above 250 characters, only the question in it is searched. Diaries are found in the room `diary` alone.
+/// Find drawers by a question, by meaning and by words, best first, word for word. Ask before you say what somebody
+/// said, decided or prefers. Write the bare question: of anything above 250 characters, only the question in it is
+/// searched. Diaries are found in the room `diary` alone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What you want to know, as a question or in key words (at most 1 MiB).
+    /// A question or key words (at most 1 MiB).
     query: String,
-    /// How many results at most: 5 if left out, 100 at most.
+    /// At most: 5 if left out, up to 100.
     limit: Option<Count>,
-    /// Only drawers in this wing, exactly as it is listed.
+    /// Only this wing.
     wing: Option<String>,
-    /// Only drawers in this room, exactly as it is listed.
+    /// Only this room.
     room: Option<String>,
-    /// Leave out what is further from the query than this, which is 1 less its `similarity`: 0.3 is strict, 0.7 is
-    /// loose, 2 takes everything. Nothing is left out without it.
+    /// Leave out what is further away, which is 1 less its `similarity`: 0.3 is strict, 0.7 loose.
     #[schemars(range(min = 0.0, max = 2.0))]
     max_distance: Option<f64>,
 }

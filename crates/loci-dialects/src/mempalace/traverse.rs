@@ -17,14 +17,14 @@ const HOPS_DEFAULT: usize = 2;
 
 pub struct Traverse;
 
-/// Walk from a room to those it is tied to, across wings: rooms are neighbours when they stand in one wing, or when a
-/// tunnel ties them. Nearest first, then fullest; at most 50. Use it to see what a subject touches.
+/// Walk from a room to those tied to it, by a wing that both stand in or a tunnel. Nearest first, then fullest, at most
+/// 50.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The name of the room to start from, exactly as it is listed.
+    /// The room.
     start_room: String,
-    /// How many steps at most: 2 if left out, 10 at most.
+    /// Steps: 2 if left out, up to 10.
     max_hops: Option<Count>,
 }
 

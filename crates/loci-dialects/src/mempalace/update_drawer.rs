@@ -13,18 +13,18 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct UpdateDrawer;
 
-/// Change the text of a drawer, its wing or its room. What you leave out stays as it is, and so do the id and the hall
-/// (what kind of thing it is). An entry of a diary stays where it is; only its text can change.
+/// Change the text, wing or room of a drawer. What you leave out stays, and so does the id. Of a diary entry only the
+/// text can change.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The id of the drawer.
+    /// Its id.
     drawer_id: String,
-    /// The new text, the whole of it (at most 1 MiB).
+    /// The new text, whole (at most 1 MiB).
     content: Option<String>,
-    /// The wing to move it to (this and `room`: 1 to 128 characters, first and last a letter or digit, no / or \).
+    /// Its new wing (this and `room`: 1 to 128 characters, first and last a letter or digit, no / or \).
     wing: Option<String>,
-    /// The room to move it to.
+    /// Its new room.
     room: Option<String>,
 }
 
