@@ -60,6 +60,11 @@ impl Authorship {
         self.author.as_deref()
     }
 
+    /// Who wrote the text that it has now, if that is neither the reader nor the author.
+    pub fn updated_by(&self) -> Option<&str> {
+        self.updated_by.as_deref()
+    }
+
     /// Of what is no memory: its owner.
     pub fn of_owner(reader: &Caller, owner: Option<&str>) -> Self {
         Authorship { author: owner_name(reader, owner), updated_by: None }

@@ -1,5 +1,6 @@
 //! Names of wings, rooms and agents, and what is wrong with arguments.
 
+use loci_core::characters::is_control;
 use loci_core::{CollectionFilter, Error, MemoryId, Result};
 use loci_engine::check;
 use serde_json::Value;
@@ -35,7 +36,7 @@ pub fn name(argument: &str, name: &str) -> Result<()> {
     if name.chars().count() > NAME_CHARACTERS_MAX {
         return Err(Error::invalid(argument, format!("must have at most {NAME_CHARACTERS_MAX} characters")));
     }
-    if name.contains(['/', '\\']) || name.contains("..") || name.chars().any(char::is_control) {
+    if name.contains(['/', '\\']) || name.contains("..") || name.chars().any(is_control) {
         return Err(Error::invalid(argument, "must not hold `/`, `\\`, `..` or control characters"));
     }
     // What is written after a letter to change its sound belongs to it.

@@ -152,6 +152,9 @@ fn a_token_from_its_beginning_to_its_end() {
     place.run(&["token", "revoke", "nothing"]).failed(3, "nothing");
     place.run(&["token", "create", "--subject", "ann", "--expires", "soon"]).failed(2, "--expires");
     place.run(&["token", "create", "--subject", " "]).failed(2, "`subject`");
+    for reserved in ["anonymous", "wiped-0123456789abcdef0123456789abcdef"] {
+        place.run(&["token", "create", "--subject", reserved]).failed(2, "stands for callers without a name");
+    }
 }
 
 #[test]
