@@ -24,6 +24,9 @@ const ANONYMOUS: &str = "anonymous";
 pub struct Record {
     /// Its id.
     id: String,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// The text.
     content: String,
     /// The scope that it is filed under.
@@ -136,6 +139,7 @@ impl From<Memory> for Record {
             updated_by: memory.updated_by.as_deref().map(shown_name),
             visibility,
             kind,
+            title: memory.title,
             citations: memory.citations.into_iter().map(Citation::from).collect(),
             summary: memory.summary.filter(|_| is_discovery),
             created_at: rfc3339(memory.created_at),

@@ -58,6 +58,9 @@ pub struct Place {
 struct Preview {
     /// The id of the drawer.
     drawer_id: String,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// Its first 200 characters.
     #[serde(rename = "preview")]
     beginning: String,
@@ -87,6 +90,7 @@ impl Place {
                     beginning: preview(&memory.content),
                     drawer_id: memory.id.to_string(),
                     authorship: Authorship::of(reader, &memory),
+                    title: memory.title,
                 })
                 .collect(),
             count: followed.total,

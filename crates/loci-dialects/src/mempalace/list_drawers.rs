@@ -57,6 +57,9 @@ struct Listed {
     wing: String,
     /// Its room.
     room: String,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// Its first 200 characters.
     content_preview: String,
     #[serde(flatten)]
@@ -69,6 +72,7 @@ impl Listed {
         Listed {
             authorship: Authorship::of(reader, &memory),
             drawer_id: memory.id.to_string(),
+            title: memory.title,
             content_preview: preview(&memory.content),
             wing: wing(memory.place.collection),
             room: memory.place.section,

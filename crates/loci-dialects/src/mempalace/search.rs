@@ -71,6 +71,9 @@ struct Filters {
 struct Found {
     /// Its id.
     drawer_id: String,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// The text.
     text: String,
     /// Its wing.
@@ -103,6 +106,7 @@ impl Found {
             wing: wing(hit.memory.place.collection),
             room: hit.memory.place.section,
             created_at: offset8601(hit.memory.created_at),
+            title: hit.memory.title,
         }
     }
 }

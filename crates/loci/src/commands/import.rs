@@ -53,6 +53,8 @@ struct Line {
     _ttl: Option<String>,
     #[serde(rename = "superseded_by")]
     _superseded_by: Option<String>,
+    #[serde(rename = "title")]
+    _title: Option<String>,
     #[serde(rename = "author")]
     _author: Option<String>,
     #[serde(rename = "updated_by")]
