@@ -69,7 +69,7 @@ impl Reply {
     /// The reply with another notice beside the one that it has. A text that is the status and nothing else stays, since
     /// clients match on it.
     #[must_use]
-    fn with_further_notice(mut self, notice: Option<String>) -> Self {
+    pub fn with_further_notice(mut self, notice: Option<String>) -> Self {
         let Some(further) = notice else { return self };
         let is_status = self.structured.get("status").is_some_and(|status| *status == self.text);
         let json = self.structured.to_string();

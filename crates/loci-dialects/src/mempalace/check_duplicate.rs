@@ -51,6 +51,9 @@ struct Match {
     room: String,
     /// How similar it is, 0 to 1: of a long text, how much of it is there and how near, on the average.
     similarity: f64,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// Its text.
     content: String,
     #[serde(flatten)]
@@ -66,6 +69,7 @@ impl Match {
             wing: wing(memory.place.collection),
             room: memory.place.section,
             similarity: rounded(f64::from(cosine).clamp(0.0, 1.0), DIGITS),
+            title: memory.title,
             content: memory.content,
         }
     }

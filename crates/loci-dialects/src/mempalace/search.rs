@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collections, wing};
+use super::arguments::{Faults, Meant, collections, meant, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::source_name;
-use crate::wire::{Authorship, Count, explained, offset8601, rounded, string_or_null};
+use crate::wire::{Authorship, Count, explained, offset8601, rounded, string_or_null, times_said};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -70,6 +70,9 @@ struct Filters {
 struct Found {
     /// Its id.
     drawer_id: String,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// The text.
     text: String,
     /// Its wing.
@@ -86,6 +89,9 @@ struct Found {
     created_at: String,
     /// What brought it up: `words`, `meaning`, or `both`.
     matched_via: &'static str,
+    /// How often this text was found, if more than once: equal texts are one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_said: Option<usize>,
     #[serde(flatten)]
     authorship: Authorship,
 }
@@ -96,8 +102,10 @@ impl Found {
             authorship: Authorship::of(reader, &hit.memory),
             similarity: similarity(&hit.signals),
             matched_via: matched_via(&hit.signals, limit),
+            times_said: times_said(&hit),
             source_file: source_name(&hit.memory),
             drawer_id: hit.memory.id.to_string(),
+            title: hit.memory.title,
             text: hit.memory.content,
             wing: wing(hit.memory.place.collection),
             room: hit.memory.place.section,
@@ -141,7 +149,7 @@ impl TypedTool for Search {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let (query, sanitizer) = question(&arguments.query);
-        let (wing, room) = (asked(arguments.wing), asked(arguments.room));
+        let Meant { wing, room, notice } = meant(context, arguments.wing, arguments.room)?;
         let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(RECALL_RESULTS_MAX);
         let is_near = |signals: &Signals| arguments.max_distance.is_none_or(|max| 1.0 - similarity(signals) <= max);
         // What is too far goes behind all others, so that it takes no place of theirs.
@@ -167,7 +175,8 @@ impl TypedTool for Search {
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,
         };
-        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(recalled.degraded);
+        let reply =
+            Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(recalled.degraded);
         Ok(reply.with_explanations(explanations))
     }
 }

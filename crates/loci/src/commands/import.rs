@@ -53,6 +53,8 @@ struct Line {
     _ttl: Option<String>,
     #[serde(rename = "superseded_by")]
     _superseded_by: Option<String>,
+    #[serde(rename = "title")]
+    _title: Option<String>,
     /// Who wrote it, where that was not the person who listed it.
     author: Option<String>,
     updated_by: Option<String>,
