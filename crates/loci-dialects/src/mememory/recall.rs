@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{MemoryType, NOUNS, Scope, collections_to_search, sections};
 use super::record::Record;
-use crate::wire::{Count, Tags, explained, rounded, times_said};
+use crate::wire::{Count, Tags, both, explained, left_out, rounded, times_said};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -38,6 +38,8 @@ pub struct Arguments {
     r#type: Option<MemoryType>,
     /// Only memories with all of these tags.
     tags: Option<Tags>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
 }
 
 /// A result.
@@ -62,6 +64,7 @@ impl TypedTool for Recall {
     type Output = Vec<Hit>;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let tokens = arguments.budget_tokens.map(|count| count.0);
         let tiers = vec![Tier::LongTerm];
         let asked = collections_to_search(arguments.scope, arguments.project)?;
         let named = context.engine.named(context.caller, NOUNS, &tiers, asked, Vec::new())?;
@@ -75,20 +78,18 @@ impl TypedTool for Recall {
             ranking: &score,
             counts_access: false,
         };
-        let mut recalled = context.engine.recall(context.caller, &request)?;
+        let mut recalled = context.engine.recall_within(context.caller, &request, tokens)?;
         context.engine.hide_references(context.caller, recalled.hits.iter_mut().map(|hit| &mut hit.memory))?;
         let explanations = recalled.hits.iter().map(explained).collect();
-        let hits: Vec<Hit> = recalled
-            .hits
-            .into_iter()
-            .map(|hit| Hit {
-                times_said: times_said(&hit),
-                memory: Record::of(context.caller, hit.memory),
-                score: rounded(hit.score, 4),
-            })
-            .collect();
-        let reply = Reply::json(crate::tool::to_value(&hits)?).with_notice(recalled.degraded);
-        Ok(reply.with_further_notice(named.notice).with_explanations(explanations))
+        let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
+        let hit = |hit: loci_engine::Hit| Hit {
+            times_said: times_said(&hit),
+            memory: Record::shown(context.caller, hit.memory, hit.length),
+            score: rounded(hit.score, 4),
+        };
+        let hits: Vec<Hit> = recalled.hits.into_iter().map(hit).collect();
+        let notice = both(both(recalled.degraded, named.notice), left_out);
+        Ok(Reply::json(crate::tool::to_value(&hits)?).with_notice(notice).with_explanations(explanations))
     }
 }
 

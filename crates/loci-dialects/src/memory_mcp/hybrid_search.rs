@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::Search;
 use super::record::{Document, Found};
-use crate::wire::{rounded, times_said};
+use crate::wire::rounded;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct HybridSearch;
@@ -39,12 +39,8 @@ impl TypedTool for HybridSearch {
 
     fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
         let weights = context.engine.policy().fusion;
-        let recalled = search.run(context, &|signals| signals.reciprocal_rank(weights), false)?;
-        let hit = |hit: loci_engine::Hit| Hit {
-            times_said: times_said(&hit),
-            memory: Document::of(context.caller, hit.memory),
-            rrf_score: rounded(hit.score, 6),
-        };
-        Found::reply(recalled, hit)
+        let results = search.run(context, &|signals| signals.reciprocal_rank(weights), false)?;
+        let hit = |memory, times_said, score| Hit { memory, times_said, rrf_score: rounded(score, 6) };
+        Found::reply(context.caller, results, hit)
     }
 }

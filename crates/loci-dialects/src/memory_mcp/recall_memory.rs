@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::Search;
 use super::record::{Document, Found};
-use crate::wire::{rounded, times_said};
+use crate::wire::rounded;
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// How often a memory at most counts as returned, on the scale of `1 + ln(returns + 1)`.
@@ -43,13 +43,9 @@ impl TypedTool for RecallMemory {
 
     fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
         let weights = context.engine.policy().ranking;
-        let recalled = search.run(context, &|signals| score(signals, &weights), true)?;
-        let hit = |hit: loci_engine::Hit| Hit {
-            times_said: times_said(&hit),
-            memory: Document::of(context.caller, hit.memory),
-            final_score: rounded(hit.score, 4),
-        };
-        Found::reply(recalled, hit)
+        let results = search.run(context, &|signals| score(signals, &weights), true)?;
+        let hit = |memory, times_said, score| Hit { memory, times_said, final_score: rounded(score, 4) };
+        Found::reply(context.caller, results, hit)
     }
 }
 

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::arguments::{Faults, Meant, collections, meant, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
-use super::record::source_name;
-use crate::wire::{Authorship, Count, explained, offset8601, rounded, string_or_null, times_said};
+use super::record::{reading, source_name};
+use crate::wire::{Authorship, Count, Cut, both, explained, left_out, offset8601, rounded, string_or_null, times_said};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -19,7 +19,7 @@ const LIMIT_DEFAULT: usize = 5;
 
 pub struct Search;
 
-/// Find drawers by a question, by meaning and by words, best first, word for word. Ask before you say what somebody
+/// Find drawers by a question, by meaning and by words, best first, word for word; of a long one, the parts that answer. Ask before you say what somebody
 /// said, decided or prefers. Write the bare question: of anything above 250 characters, only the question in it is
 /// searched. Diaries are found in the room `diary` alone.
 #[derive(Deserialize, JsonSchema)]
@@ -36,6 +36,8 @@ pub struct Arguments {
     /// Leave out what is further away, which is 1 less its `similarity`: 0.3 is strict, 0.7 loose.
     #[schemars(range(min = 0.0, max = 2.0))]
     max_distance: Option<f64>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
 }
 
 /// What was found.
@@ -73,8 +75,10 @@ struct Found {
     /// Its title, if it has one: that of a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// The text.
+    /// The text, or the parts of it that fit.
     text: String,
+    #[serde(flatten)]
+    cut: Cut,
     /// Its wing.
     wing: String,
     /// Its room.
@@ -106,6 +110,7 @@ impl Found {
             source_file: source_name(&hit.memory),
             drawer_id: hit.memory.id.to_string(),
             title: hit.memory.title,
+            cut: Cut::of(hit.length, |offset| reading(&hit.memory.id, offset)),
             text: hit.memory.content,
             wing: wing(hit.memory.place.collection),
             room: hit.memory.place.section,
@@ -165,8 +170,10 @@ impl TypedTool for Search {
             sections: room.iter().cloned().collect(),
             ..Recall::new(query, limit, &ranking)
         };
-        let mut recalled = context.engine.recall(context.caller, &request)?;
+        let tokens = arguments.budget_tokens.map(|count| count.0);
+        let mut recalled = context.engine.recall_within(context.caller, &request, tokens)?;
         recalled.hits.retain(|hit| is_near(&hit.signals));
+        let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let explanations = recalled.hits.iter().map(explained).collect();
         let output = Output {
             query: query.to_owned(),
@@ -175,8 +182,8 @@ impl TypedTool for Search {
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,
         };
-        let reply =
-            Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(recalled.degraded);
+        let notice = both(both(notice, recalled.degraded), left_out);
+        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(notice);
         Ok(reply.with_explanations(explanations))
     }
 }

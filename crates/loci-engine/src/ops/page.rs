@@ -16,6 +16,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
+use loci_search::analysis::query_terms;
 use sha2::Sha256;
 
 use crate::ops::recall::Paging;
@@ -41,6 +42,8 @@ pub struct PageRequest<'a> {
     pub limit: usize,
     /// Where the page before ended; the first page, if none.
     pub cursor: Option<&'a str>,
+    /// Tokens of the page; those [of the installation](Engine::reply_budget), if none.
+    pub budget_tokens: Option<usize>,
 }
 
 /// Some results.
@@ -125,8 +128,8 @@ fn cut<const BYTES: usize>(hash: Hmac<Sha256>) -> [u8; BYTES] {
 
 impl Engine {
     /// The results of a search after those of the pages before: none twice, and none left out, whatever else
-    /// changed meanwhile, unless `degraded` says why. A page has fewer results than asked for where more would be
-    /// too much for a reply. Scores are comparable from page to page; of a query that quotes something, all pages
+    /// changed meanwhile, unless `degraded` says why. Long texts show the passages that answer, and a page has fewer
+    /// results than asked for, but one at least, where its budget ends. Scores are comparable from page to page; of a query that quotes something, all pages
     /// hold it word for word, or none does.
     ///
     /// # Errors
@@ -156,9 +159,11 @@ impl Engine {
         };
         let recall = Recall::new(request.query, limit, &|signals| signals.relevance);
         // One more shows whether there is another page.
-        let (mut hits, ranking) = self.first_hits(caller, &recall, limit + 1, Some(&paging))?;
+        let (hits, ranking) = self.first_hits(caller, &recall, limit + 1, Some(&paging))?;
+        let has_more = hits.len() > limit || !ranking.is_read();
         let (is_quoted, mut notices) = (ranking.is_quoted, ranking.notices);
-        let has_more = cut_to_fit(&mut hits, limit);
+        let (hits, is_cut) = self.fitting(hits, request, limit)?;
+        let has_more = has_more || is_cut;
 
         // A result stands for all with its text.
         let ids = hits.iter().flat_map(|hit| std::iter::once(&hit.memory.id).chain(&hit.repeats));
@@ -173,17 +178,22 @@ impl Engine {
         let next_cursor = (has_more && !is_end).then(|| cursors.write(&returned));
         Ok(HitPage { hits, next_cursor, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
     }
-}
 
-/// Leaves at most `limit` results and at least one, as many as a reply carries. Whether there are more.
-fn cut_to_fit(hits: &mut Vec<Hit>, limit: usize) -> bool {
-    let (found, mut bytes) = (hits.len(), 0);
-    let fits = |(place, hit): &(usize, &Hit)| {
-        bytes += hit.memory.text_bytes();
-        *place < limit && (bytes <= limits::REPLY_CONTENT_BYTES_MAX || *place == 0)
-    };
-    hits.truncate(hits.iter().enumerate().take_while(fits).count());
-    hits.len() < found
+    /// The first results, at most `limit` and at least one, as many as the page has room for; and whether it has none for
+    /// others.
+    fn fitting(&self, found: Vec<Hit>, request: &PageRequest<'_>, limit: usize) -> Result<(Vec<Hit>, bool)> {
+        let mut budget = self.reply_budget(request.budget_tokens);
+        let terms = query_terms(request.query);
+        let all = found.len().min(limit);
+        let mut hits = Vec::with_capacity(all);
+        for mut hit in found.into_iter().take(limit) {
+            match budget.cut(&mut hit.memory, all - hits.len(), &terms, Some(hit.signals.passage))? {
+                Some(length) => hits.push(Hit { length, ..hit }),
+                None => return Ok((hits, true)),
+            }
+        }
+        Ok((hits, false))
+    }
 }
 
 #[cfg(test)]
@@ -197,7 +207,8 @@ mod tests {
     use super::*;
     use crate::{Conversation, Message, Remember, Role, SearchMode};
 
-    const REQUEST: PageRequest<'_> = PageRequest { query: "tea", with_forgotten: false, limit: 10, cursor: None };
+    const REQUEST: PageRequest<'_> =
+        PageRequest { query: "tea", with_forgotten: false, limit: 10, cursor: None, budget_tokens: None };
 
     fn engine() -> Engine {
         let clock: Arc<dyn Clock> = Arc::new(FixedClock::default());

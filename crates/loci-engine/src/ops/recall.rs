@@ -8,16 +8,17 @@ use std::time::{Duration, Instant};
 use std::vec;
 
 use loci_core::{
-    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Error, ErrorCode, Filter, Forgotten,
-    MARKS_MAX, Memory, MemoryId, QueryVector, Result, Superseded, Tier, Timestamp, limits,
+    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, MARKS_MAX, Memory,
+    MemoryId, QueryVector, Result, Superseded, Tier, Timestamp, limits,
 };
+use loci_search::analysis::query_terms;
 use loci_search::dates;
 use loci_search::document::TIME;
 use loci_search::fusion::{Fits, Fused, Scores, fuse, reciprocal_rank};
 use loci_search::query::Query;
 
 use crate::ops::repeats;
-use crate::{Engine, FusionWeights, SearchMode, check};
+use crate::{Engine, FusionWeights, ReplyBudget, SearchMode, check};
 
 /// Candidates that are scored for each result, so that the caller's own ranking has a choice, and
 /// enough are left of pairs.
@@ -116,8 +117,11 @@ impl Signals {
 /// A result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The memory. Where accesses count, its own are those before this search.
+    /// The memory. Where accesses count, its own are those before this search. Its content is cut, if there is a
+    /// `length`.
     pub memory: Memory,
+    /// Characters of the whole content, if not all is shown.
+    pub length: Option<usize>,
     /// Its score by the caller's ranking.
     pub score: f64,
     /// Why.
@@ -139,6 +143,8 @@ impl Hit {
 pub struct Recalled {
     /// Results, best first; among equals those made from a message first, then by id. No two have the same text.
     pub hits: Vec<Hit>,
+    /// Further results that were asked for and for which the reply has no room.
+    pub left_out: usize,
     /// Why the search was less than it should be, in a sentence; none if it was whole.
     pub degraded: Option<String>,
 }
@@ -178,7 +184,12 @@ pub(crate) struct Ranking {
 impl Ranking {
     /// Whether all of it was read.
     pub(crate) fn is_read(&self) -> bool {
-        self.ranked.as_slice().is_empty()
+        self.len() == 0
+    }
+
+    /// How many were not read yet.
+    pub(crate) fn len(&self) -> usize {
+        self.ranked.as_slice().len()
     }
 }
 
@@ -233,18 +244,47 @@ impl Marks {
 }
 
 impl Engine {
-    /// The best memories for a question among those that the caller may read. Memories that a
-    /// live one supersedes are left out, and so is the lesser one of a message and the memory made
-    /// from it. Equal texts are one result.
+    /// The best memories for a question among those that the caller may read, with their whole texts. Memories that a
+    /// live one supersedes are left out, and so is the lesser one of a message and the memory made from it. Equal texts
+    /// are one result.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for a blank or over-long query; `too_large` if the
-    /// results together exceed [`limits::REPLY_CONTENT_BYTES_MAX`]; `unavailable` if the store
+    /// `invalid_argument` or `too_large` for a blank or over-long query; `unavailable` if the store
     /// cannot be read. A model that does not answer degrades the search, it does not fail it.
     pub fn recall(&self, caller: &Caller, request: &Recall<'_>) -> Result<Recalled> {
+        self.recall_as(caller, request, None)
+    }
+
+    /// The same, cut to a budget of so many tokens, or [of the installation](Engine::reply_budget): of long texts the
+    /// passages that answer, best results first, and as many of these as there is room for, one at least.
+    ///
+    /// # Errors
+    /// As for [`recall`](Engine::recall).
+    pub fn recall_within(&self, caller: &Caller, request: &Recall<'_>, tokens: Option<usize>) -> Result<Recalled> {
+        self.recall_as(caller, request, Some(self.reply_budget(tokens)))
+    }
+
+    fn recall_as(
+        &self,
+        caller: &Caller,
+        request: &Recall<'_>,
+        mut budget: Option<ReplyBudget<'_>>,
+    ) -> Result<Recalled> {
         let limit = request.limit.clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
-        let (mut hits, ranking) = self.first_hits(caller, request, limit, None)?;
-        reply_size(hits.iter().map(|hit| hit.memory.text_bytes()).sum())?;
+        let (found, ranking) = self.first_hits(caller, request, limit, None)?;
+        let terms = budget.as_ref().map_or_else(Vec::new, |_| query_terms(request.query));
+        let all = found.len();
+        let mut hits: Vec<Hit> = Vec::with_capacity(all);
+        for mut hit in found {
+            if let Some(budget) = &mut budget {
+                match budget.cut(&mut hit.memory, all - hits.len(), &terms, Some(hit.signals.passage))? {
+                    Some(length) => hit.length = length,
+                    None => break,
+                }
+            }
+            hits.push(hit);
+        }
+        let left_out = all - hits.len() + ranking.len().min(limit - all);
         if request.counts_access {
             for hit in &mut hits {
                 hit.memory.access.count = hit.signals.access_count;
@@ -252,7 +292,7 @@ impl Engine {
             }
         }
         let notices = ranking.notices;
-        Ok(Recalled { hits, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
+        Ok(Recalled { hits, left_out, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
     }
 
     /// Candidates for so many results in the caller's ranking, without the results of the pages before. Where
@@ -632,16 +672,4 @@ fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> InOrder
 
 fn by_id(left: &Candidate, right: &Candidate) -> Ordering {
     left.id.cmp(&right.id)
-}
-
-/// Refuses a reply that no client could take.
-pub(crate) fn reply_size(bytes: usize) -> Result<()> {
-    let bytes_max = limits::REPLY_CONTENT_BYTES_MAX;
-    if bytes <= bytes_max {
-        return Ok(());
-    }
-    let message = format!(
-        "the results hold {bytes} bytes of text or more, and a reply carries {bytes_max}; ask for fewer at a time"
-    );
-    Err(Error::new(ErrorCode::TooLarge, message))
 }

@@ -1,6 +1,6 @@
 //! Equal texts among what a search finds: the best memory stands for all that say the same.
 
-use loci_core::{Caller, Candidate, Memory, MemoryId, Result, limits};
+use loci_core::{Caller, Candidate, Memory, MemoryId, Result};
 
 use crate::ops::recall::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranking};
 use crate::{Engine, Hit, Recall, Signals};
@@ -9,6 +9,8 @@ use crate::{Engine, Hit, Recall, Signals};
 const HITS_READ: usize = 16;
 /// Results that candidates are scored for at most, where equal texts take the places of others.
 const DEPTH_MAX: usize = 800;
+/// Bytes of text that are read at most for the results of one reply, before they are cut to its budget.
+const HITS_BYTES_MAX: usize = 16 << 20;
 /// How far the cosines of equal texts may be apart: a model may read a text in a batch with others.
 const EQUAL_COSINES: f32 = 0.01;
 
@@ -42,7 +44,7 @@ impl Ranking {
 
 impl Engine {
     /// The first results, no two with the same text, and what is left. They are `limit` unless no more were found, or
-    /// they hold more than a reply carries.
+    /// they hold more than is read for a reply.
     ///
     /// # Errors
     /// As for [`recall`](Engine::recall).
@@ -61,7 +63,7 @@ impl Engine {
             while !is_full && !ranking.is_read() {
                 self.next_hits(&mut ranking, &mut hits, limit)?;
                 let bytes = hits.iter().map(|hit| hit.memory.text_bytes()).sum::<usize>();
-                is_full = hits.len() == limit || bytes > limits::REPLY_CONTENT_BYTES_MAX;
+                is_full = hits.len() == limit || bytes > HITS_BYTES_MAX;
             }
             self.find_repeats(&ranking, &mut hits)?;
             if depth >= DEPTH_MAX || !ranking.may_lack(&hits, is_full) {
@@ -96,7 +98,7 @@ impl Engine {
                 continue;
             }
             memory.access = memory.access.plus(ranking.unwritten.get(&id).copied().unwrap_or_default());
-            hits.push(Hit { memory, score, signals, repeats: Vec::new() });
+            hits.push(Hit { memory, length: None, score, signals, repeats: Vec::new() });
         }
         Ok(())
     }

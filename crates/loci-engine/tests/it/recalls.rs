@@ -158,7 +158,7 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
     let ann = caller("ann", &WRITER);
     let similar = SimilarQuery { collections: CollectionFilter::Any, cosine_min: 0.9, limit: 5 };
     let outcomes = |engine: &Engine| {
-        let page = PageRequest { query: "tea", with_forgotten: false, limit: 5, cursor: None };
+        let page = PageRequest { query: "tea", with_forgotten: false, limit: 5, cursor: None, budget_tokens: None };
         [
             engine.recall(&ann, &question("tea")).map(|_| ()),
             engine.page(&ann, &page).map(|_| ()),
@@ -213,7 +213,8 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
     }
 }
 
-const PAGE: PageRequest<'_> = PageRequest { query: "", with_forgotten: false, limit: 2, cursor: None };
+const PAGE: PageRequest<'_> =
+    PageRequest { query: "", with_forgotten: false, limit: 2, cursor: None, budget_tokens: None };
 
 #[test]
 fn titles_that_differ_and_forgotten_ones_make_texts_of_their_own() {
@@ -231,7 +232,8 @@ fn titles_that_differ_and_forgotten_ones_make_texts_of_their_own() {
     remember(Some(" Tuesday"), None);
     remember(None, None);
     remember(None, Some(clock.now()));
-    let request = PageRequest { query: "nothing happened", with_forgotten: true, limit: 10, cursor: None };
+    let request =
+        PageRequest { query: "nothing happened", with_forgotten: true, limit: 10, cursor: None, budget_tokens: None };
     let page = engine.page(&local, &request).unwrap();
     let times: Vec<usize> = page.hits.iter().map(loci_engine::Hit::times_said).collect();
     assert_eq!((times.len(), times.iter().sum::<usize>()), (3, 5), "{times:?}");

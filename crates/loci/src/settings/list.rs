@@ -1,6 +1,6 @@
 //! The list itself. Help texts, `loci config` and the reference page are made from it.
 
-use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, TTL_DAYS_MAX};
+use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, REPLY_TOKENS_MAX, TTL_DAYS_MAX};
 
 use super::{Form, Preset, Setting};
 
@@ -348,6 +348,16 @@ settings! {
         default: Preset::Text("100"),
         form: Form::Whole { min: 1, max: LIST_RESULTS_MAX as u64 },
         meaning: "Results of one search by the memory-mcp tools; a larger limit clamps to it",
+    };
+    /// How much of long texts a reply shows.
+    REPLY_TOKENS = Setting {
+        key: "reply_tokens",
+        flag: None,
+        variable: "LOCI_REPLY_TOKENS",
+        alias: None,
+        default: Preset::Text("25000"),
+        form: Form::Whole { min: 1_000, max: REPLY_TOKENS_MAX as u64 },
+        meaning: "Tokens of a reply to a search, list or recall, where the call has no `budget_tokens`; of long texts, the parts that answer are shown",
     };
     /// How long soft deletion can be undone by hand.
     PURGE_DAYS = Setting {
