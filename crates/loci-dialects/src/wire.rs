@@ -66,6 +66,11 @@ impl Authorship {
     }
 }
 
+/// How often the text of a result was found, if more than once.
+pub fn times_said(hit: &Hit) -> Option<usize> {
+    Some(hit.times_said()).filter(|times| *times > 1)
+}
+
 /// Why a result is there, and where it stands: for `_meta` and for people who ask.
 pub fn explained(hit: &Hit) -> Value {
     let Signals { relevance, bm25, cosine, words_weight, context, asked_for, identifiers, passage, .. } = hit.signals;

@@ -27,6 +27,7 @@ pub mod refile;
 pub mod relate;
 pub mod remember;
 pub mod remember_as;
+pub mod repeats;
 pub mod resemble;
 pub mod search_web;
 pub mod secrets;

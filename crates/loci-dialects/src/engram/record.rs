@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arguments::{Citation, DISCOVERY, scope};
-use crate::wire::{explained, rfc3339, rounded};
+use crate::wire::{explained, rfc3339, rounded, times_said};
 use crate::{Context, Reply};
 
 /// The names of attributes, which are those of the arguments.
@@ -84,6 +84,9 @@ pub struct Hit {
     record: Record,
     /// How well it fits the query, 0 to 1.
     score: f64,
+    /// How often this text was found, if more than once: equal texts are one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_said: Option<usize>,
 }
 
 /// Whether a memory is a discovery.
@@ -110,7 +113,11 @@ pub fn found<Output: Serialize>(
 ) -> Result<Reply> {
     let recalled = context.engine.recall(context.caller, request)?;
     let explanations = recalled.hits.iter().map(explained).collect();
-    let hit = |hit: loci_engine::Hit| Hit { score: rounded(hit.score, 4), record: hit.memory.into() };
+    let hit = |hit: loci_engine::Hit| Hit {
+        score: rounded(hit.score, 4),
+        times_said: times_said(&hit),
+        record: hit.memory.into(),
+    };
     let output = output(recalled.hits.into_iter().map(hit).collect());
     let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(recalled.degraded);
     Ok(reply.with_explanations(explanations))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{MemoryType, Scope, collections_to_search, sections};
 use super::record::Record;
-use crate::wire::{Count, Tags, explained, rounded};
+use crate::wire::{Count, Tags, explained, rounded, times_said};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -47,6 +47,9 @@ pub struct Hit {
     memory: Record,
     /// Relevance x scope weight x weight x decay with age, 0 to 1.
     score: f64,
+    /// How often this text was found, if more than once: equal texts are one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_said: Option<usize>,
 }
 
 impl TypedTool for Recall {
@@ -75,7 +78,11 @@ impl TypedTool for Recall {
         let hits: Vec<Hit> = recalled
             .hits
             .into_iter()
-            .map(|hit| Hit { memory: Record::of(context.caller, hit.memory), score: rounded(hit.score, 4) })
+            .map(|hit| Hit {
+                times_said: times_said(&hit),
+                memory: Record::of(context.caller, hit.memory),
+                score: rounded(hit.score, 4),
+            })
             .collect();
         Ok(Reply::json(crate::tool::to_value(&hits)?).with_notice(recalled.degraded).with_explanations(explanations))
     }

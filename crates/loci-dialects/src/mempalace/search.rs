@@ -11,7 +11,7 @@ use super::arguments::{Faults, asked, collections, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::source_name;
-use crate::wire::{Authorship, Count, explained, offset8601, rounded, string_or_null};
+use crate::wire::{Authorship, Count, explained, offset8601, rounded, string_or_null, times_said};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -90,6 +90,9 @@ struct Found {
     created_at: String,
     /// What brought it up: `words`, `meaning`, or `both`.
     matched_via: &'static str,
+    /// How often this text was found, if more than once: equal texts are one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_said: Option<usize>,
     #[serde(flatten)]
     authorship: Authorship,
 }
@@ -100,6 +103,7 @@ impl Found {
             authorship: Authorship::of(reader, &hit.memory),
             similarity: similarity(&hit.signals),
             matched_via: matched_via(&hit.signals, limit),
+            times_said: times_said(&hit),
             source_file: source_name(&hit.memory),
             drawer_id: hit.memory.id.to_string(),
             text: hit.memory.content,

@@ -160,19 +160,18 @@ impl Engine {
                     notices.push(notice);
                 }
             }
-            let mut left = CANDIDATES_PER_PHASE;
-            while left > 0 && !ranking.is_read() {
-                let mut hits = self.next_hits(&mut ranking, left)?;
+            let mut hits = Vec::new();
+            while hits.len() < CANDIDATES_PER_PHASE && !ranking.is_read() {
+                self.next_hits(&mut ranking, &mut hits, CANDIDATES_PER_PHASE)?;
                 hits.retain(|hit| !except.contains(&hit.memory.id));
-                left -= hits.len();
-                for hit in hits {
-                    let found = Ranked { score: phase_score(&hit, &phase), section: place + 1, id: hit.memory.id };
-                    match best.get_mut(&found.id) {
-                        Some(known) if known.score >= found.score => {}
-                        Some(known) => *known = found,
-                        None => {
-                            best.insert(found.id.clone(), found);
-                        }
+            }
+            for hit in hits {
+                let found = Ranked { score: phase_score(&hit, &phase), section: place + 1, id: hit.memory.id };
+                match best.get_mut(&found.id) {
+                    Some(known) if known.score >= found.score => {}
+                    Some(known) => *known = found,
+                    None => {
+                        best.insert(found.id.clone(), found);
                     }
                 }
             }

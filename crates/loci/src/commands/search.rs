@@ -34,10 +34,15 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     let mut text = String::new();
     for hit in recalled.hits {
         let why = explained(&hit);
-        let Hit { memory, score, signals } = hit;
+        let times_said = hit.times_said();
+        let Hit { memory, score, signals, .. } = hit;
         let record = Record::of(&Caller::local(), memory);
         text += &format!("{score:.3}  {}", listed_text(&record));
         let mut value = json!({"memory": record, "score": score});
+        if times_said > 1 {
+            text += &format!("    found {times_said} times\n");
+            value["times_said"] = json!(times_said);
+        }
         if arguments.explain {
             text += &explanation(&signals, score);
             value["explain"] = why;
