@@ -19,6 +19,7 @@ pub mod forget_softly;
 pub mod import;
 pub mod list;
 pub mod maintain;
+pub mod names;
 pub mod once;
 pub mod page;
 pub mod recall;

@@ -1,11 +1,11 @@
 //! A memory in this dialect's terms.
 
 use loci_core::{Memory, Result, Tier, Visibility};
-use loci_engine::{Recall, shown_name};
+use loci_engine::{Named, Recall, shown_name};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::arguments::{Citation, DISCOVERY, scope};
+use super::arguments::{Citation, DISCOVERY, NOUNS, scope};
 use crate::wire::{explained, rfc3339, rounded, times_said};
 use crate::{Context, Reply};
 
@@ -108,10 +108,12 @@ pub fn visibility(memory: &Memory) -> &'static str {
 /// Whatever the engine refuses; those of [`to_value`](crate::tool::to_value).
 pub fn found<Output: Serialize>(
     context: Context<'_>,
-    request: &Recall<'_>,
+    request: Recall<'_>,
     output: impl FnOnce(Vec<Hit>) -> Output,
 ) -> Result<Reply> {
-    let recalled = context.engine.recall(context.caller, request)?;
+    let Named { collections, notice, .. } =
+        context.engine.named(context.caller, NOUNS, &request.tiers, request.collections, Vec::new())?;
+    let recalled = context.engine.recall(context.caller, &Recall { collections, ..request })?;
     let explanations = recalled.hits.iter().map(explained).collect();
     let hit = |hit: loci_engine::Hit| Hit {
         score: rounded(hit.score, 4),
@@ -119,7 +121,7 @@ pub fn found<Output: Serialize>(
         record: hit.memory.into(),
     };
     let output = output(recalled.hits.into_iter().map(hit).collect());
-    let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(recalled.degraded);
+    let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(recalled.degraded);
     Ok(reply.with_explanations(explanations))
 }
 
@@ -137,6 +139,7 @@ impl From<Memory> for Record {
             base_dir: attribute(BASE_DIR),
             source: attribute(SOURCE),
             id: memory.id.to_string(),
+            title: memory.title,
             content: memory.content,
             scope: scope(memory.place.collection),
             category,
@@ -146,7 +149,6 @@ impl From<Memory> for Record {
             updated_by: memory.updated_by.as_deref().map(shown_name),
             visibility,
             kind,
-            title: memory.title,
             citations: memory.citations.into_iter().map(Citation::from).collect(),
             summary: memory.summary.filter(|_| is_discovery),
             created_at: rfc3339(memory.created_at),

@@ -5,7 +5,7 @@ use loci_engine::{Bootstrap, Embedding, SimilarQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{DeliveryArgument, MemoryType, Scope, collection_to_write};
+use super::arguments::{DeliveryArgument, MemoryType, NOUNS, Scope, collection_to_write};
 use super::record::Record;
 use crate::wire::{Authorship, Tags, rounded, ttl_seconds};
 use crate::{Context, Hints, Reply, TypedTool};
@@ -110,6 +110,7 @@ impl TypedTool for Remember {
         };
         let supersedes = arguments.supersedes.map(|id| context.engine.memory_id(context.caller, "supersedes", &id));
         let supersedes = supersedes.transpose()?;
+        let case_notice = context.engine.differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
         let remembered = context.engine.remember(
             context.caller,
             loci_engine::Remember {
@@ -154,7 +155,7 @@ impl TypedTool for Remember {
             )
         });
         let memory = Record::of(context.caller, remembered.memory);
-        reply(Output { memory, warnings }).map(|reply| reply.with_notice(notice))
+        reply(Output { memory, warnings }).map(|reply| reply.with_notice(notice).with_further_notice(case_notice))
     }
 }
 

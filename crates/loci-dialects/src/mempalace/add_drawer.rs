@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{ALREADY_EXISTS, Faults, collection, given, place_name};
+use super::arguments::{ALREADY_EXISTS, Faults, NOUNS, collection, given, place_name};
 use super::drawer_id::drawer_ids;
 use super::record::ADDED_BY;
 use crate::wire::pending;
@@ -81,6 +81,8 @@ impl TypedTool for AddDrawer {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let wing = place_name("wing", &arguments.wing)?;
         let room = place_name("room", &arguments.room)?;
+        let case_notice =
+            context.engine.differing_in_case(context.caller, NOUNS, collection(&wing).as_deref(), Some(&room))?;
         let content = arguments.content;
         let added_by = given(arguments.added_by).unwrap_or_else(|| ADDED_BY_DEFAULT.to_owned());
         let said = [(SOURCE_FILE, given(arguments.source_file)), (ADDED_BY, Some(added_by))];
@@ -99,7 +101,7 @@ impl TypedTool for AddDrawer {
             Filed::Before(memory) => (*memory, Some(ALREADY_EXISTS), None),
         };
         let output = Output { success: true, drawer_id: memory.id.to_string(), wing, room, reason };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(case_notice))
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collection, wing};
+use super::arguments::{Faults, Meant, collection, meant, wing};
 use super::graph::not_found_in;
 use super::record::preview;
 use crate::wire::Authorship;
@@ -114,7 +114,8 @@ impl TypedTool for FollowTunnels {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let (collection, section) = (collection(arguments.wing), arguments.room.as_str());
+        let Meant { wing, room, notice } = meant(context, Some(arguments.wing), Some(arguments.room))?;
+        let (collection, section) = (wing.and_then(collection), room.as_deref().unwrap_or_default());
         let followed = context.engine.follow(context.caller, collection.as_deref(), section, PREVIEWS_MAX);
         let followed = followed.map_err(|error| {
             let places = context.engine.places(context.caller).unwrap_or_default();
@@ -128,6 +129,6 @@ impl TypedTool for FollowTunnels {
             .into_iter()
             .map(|followed| Place::of(context.caller, followed, collection.as_deref(), section))
             .collect();
-        Ok(Reply::json(crate::tool::to_value(&places)?))
+        Ok(Reply::json(crate::tool::to_value(&places)?).with_notice(notice))
     }
 }

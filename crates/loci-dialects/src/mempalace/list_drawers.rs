@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collections, wing};
+use super::arguments::{Faults, Meant, collections, meant, wing};
 use super::record::{PREVIEW_CHARACTERS, preview};
 use crate::wire::{Authorship, Count, Offset};
 use crate::{Context, Hints, Reply, TypedTool};
@@ -94,7 +94,7 @@ impl TypedTool for ListDrawers {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let (wing, room) = (asked(arguments.wing), asked(arguments.room));
+        let Meant { wing, room, notice } = meant(context, arguments.wing, arguments.room)?;
         let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(LIMIT_MAX);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let request = Browse {
@@ -112,6 +112,6 @@ impl TypedTool for ListDrawers {
         let listed = |memory| Listed::of(context.caller, memory);
         let drawers: Vec<Listed> = browsed.memories.into_iter().map(listed).collect();
         let output = Output { total: browsed.total, limit, offset, count: drawers.len(), drawers };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
     }
 }

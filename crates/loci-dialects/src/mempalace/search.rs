@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collections, wing};
+use super::arguments::{Faults, Meant, collections, meant, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::source_name;
@@ -106,11 +106,11 @@ impl Found {
             times_said: times_said(&hit),
             source_file: source_name(&hit.memory),
             drawer_id: hit.memory.id.to_string(),
+            title: hit.memory.title,
             text: hit.memory.content,
             wing: wing(hit.memory.place.collection),
             room: hit.memory.place.section,
             created_at: offset8601(hit.memory.created_at),
-            title: hit.memory.title,
         }
     }
 }
@@ -150,7 +150,7 @@ impl TypedTool for Search {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let (query, sanitizer) = question(&arguments.query);
-        let (wing, room) = (asked(arguments.wing), asked(arguments.room));
+        let Meant { wing, room, notice } = meant(context, arguments.wing, arguments.room)?;
         let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(RECALL_RESULTS_MAX);
         let is_near = |signals: &Signals| arguments.max_distance.is_none_or(|max| 1.0 - similarity(signals) <= max);
         // What is too far goes behind all others, so that it takes no place of theirs.
@@ -176,7 +176,8 @@ impl TypedTool for Search {
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,
         };
-        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(recalled.degraded);
+        let reply =
+            Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(recalled.degraded);
         Ok(reply.with_explanations(explanations))
     }
 }

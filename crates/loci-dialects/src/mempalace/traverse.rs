@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, wing};
+use super::arguments::{Faults, Meant, meant, wing};
 use super::graph::{Node, not_found_in};
 use crate::wire::Count;
 use crate::{Context, Hints, Reply, TypedTool};
@@ -70,9 +70,10 @@ impl TypedTool for Traverse {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let hops_max = arguments.max_hops.map_or(HOPS_DEFAULT, |count| count.0).min(HOPS_MAX);
-        let steps = context.engine.traverse(context.caller, &arguments.start_room, hops_max);
+        let Meant { room, notice, .. } = meant(context, None, Some(arguments.start_room))?;
+        let steps = context.engine.traverse(context.caller, &room.unwrap_or_default(), hops_max);
         let steps = steps.map_err(not_found_in("start_room", "mempalace_list_rooms"))?;
         let visited: Vec<Visited> = steps.into_iter().map(Visited::from).collect();
-        Ok(Reply::json(crate::tool::to_value(&visited)?))
+        Ok(Reply::json(crate::tool::to_value(&visited)?).with_notice(notice))
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collection, given};
+use super::arguments::{Faults, NOUNS, collection, given};
 use super::record::{drawer, in_words};
 use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
@@ -62,8 +62,12 @@ impl TypedTool for UpdateDrawer {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments { drawer_id, content, wing, room } = arguments;
         let id = context.engine.memory_id(context.caller, "drawer_id", &drawer_id)?;
-        drawer(context, &id)?;
-        let change = Refile { content, collection: given(wing).map(collection), section: given(room) };
+        let place = drawer(context, &id)?.place;
+        let (wing, room) = (given(wing).map(collection), given(room));
+        let moved_to = wing.clone().unwrap_or(place.collection);
+        let case_notice =
+            context.engine.differing_in_case(context.caller, NOUNS, moved_to.as_deref(), room.as_deref())?;
+        let change = Refile { content, collection: wing, section: room };
         let refiled = context.engine.refile(context.caller, &id, change).map_err(in_words(&id))?;
         let Refiled { changed, embedding, .. } = refiled;
         let changed = [
@@ -73,6 +77,8 @@ impl TypedTool for UpdateDrawer {
         ];
         let updated_fields = changed.into_iter().filter_map(|(name, is_changed)| is_changed.then_some(name)).collect();
         let output = Output { success: true, drawer_id: id.to_string(), updated_fields };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(pending("changed", embedding)))
+        Ok(Reply::json(crate::tool::to_value(&output)?)
+            .with_notice(pending("changed", embedding))
+            .with_further_notice(case_notice))
     }
 }
