@@ -23,6 +23,7 @@ pub mod names;
 pub mod once;
 pub mod page;
 pub mod recall;
+mod recall_within;
 pub mod reconcile;
 pub mod refile;
 pub mod relate;

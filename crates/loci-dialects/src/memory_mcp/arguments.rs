@@ -55,7 +55,7 @@ pub struct Search {
 /// What a search found, or what was read by its id.
 pub enum Results {
     Recalled(Recalled),
-    Page(TextPage),
+    Page(Box<TextPage>),
 }
 
 impl Search {
@@ -77,7 +77,7 @@ impl Search {
                 let mut memory = engine.show_of(caller, &id, &Tier::OF_CONVERSATIONS, Forgotten::Hide)?;
                 engine.hide_references(caller, [&mut memory])?;
                 let offset = self.offset.map_or(0, |offset| offset.0);
-                return Ok(Results::Page(engine.text_page(memory, offset, tokens)?));
+                return Ok(Results::Page(Box::new(engine.text_page(memory, offset, tokens)?)));
             }
             (None, None) => {
                 return Err(Error::invalid("query", "is missing; it must be a string, unless there is a `memory_id`"));

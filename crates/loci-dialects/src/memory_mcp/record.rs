@@ -164,7 +164,7 @@ impl<Hit: Serialize> Found<Hit> {
         let recalled = match results {
             Results::Recalled(recalled) => recalled,
             Results::Page(page) => {
-                let found = Found { count: 1, results: vec![hit(Document::page(reader, page), None, 1.0)] };
+                let found = Found { count: 1, results: vec![hit(Document::page(reader, *page), None, 1.0)] };
                 return Ok(Reply::json(crate::tool::to_value(&found)?));
             }
         };

@@ -9,16 +9,15 @@ use std::vec;
 
 use loci_core::{
     Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, MARKS_MAX, Memory,
-    MemoryId, QueryVector, Result, Superseded, Tier, Timestamp, limits,
+    MemoryId, QueryVector, Result, Superseded, Tier, Timestamp,
 };
-use loci_search::analysis::query_terms;
 use loci_search::dates;
 use loci_search::document::TIME;
 use loci_search::fusion::{Fits, Fused, Scores, fuse, reciprocal_rank};
 use loci_search::query::Query;
 
 use crate::ops::repeats;
-use crate::{Engine, FusionWeights, ReplyBudget, SearchMode, check};
+use crate::{Engine, FusionWeights, SearchMode, check};
 
 /// Candidates that are scored for each result, so that the caller's own ranking has a choice, and
 /// enough are left of pairs.
@@ -253,46 +252,6 @@ impl Engine {
     /// cannot be read. A model that does not answer degrades the search, it does not fail it.
     pub fn recall(&self, caller: &Caller, request: &Recall<'_>) -> Result<Recalled> {
         self.recall_as(caller, request, None)
-    }
-
-    /// The same, cut to a budget of so many tokens, or [of the installation](Engine::reply_budget): of long texts the
-    /// passages that answer, best results first, and as many of these as there is room for, one at least.
-    ///
-    /// # Errors
-    /// As for [`recall`](Engine::recall).
-    pub fn recall_within(&self, caller: &Caller, request: &Recall<'_>, tokens: Option<usize>) -> Result<Recalled> {
-        self.recall_as(caller, request, Some(self.reply_budget(tokens)))
-    }
-
-    fn recall_as(
-        &self,
-        caller: &Caller,
-        request: &Recall<'_>,
-        mut budget: Option<ReplyBudget<'_>>,
-    ) -> Result<Recalled> {
-        let limit = request.limit.clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
-        let (found, ranking) = self.first_hits(caller, request, limit, None)?;
-        let terms = budget.as_ref().map_or_else(Vec::new, |_| query_terms(request.query));
-        let all = found.len();
-        let mut hits: Vec<Hit> = Vec::with_capacity(all);
-        for mut hit in found {
-            if let Some(budget) = &mut budget {
-                match budget.cut(&mut hit.memory, all - hits.len(), &terms, Some(hit.signals.passage))? {
-                    Some(length) => hit.length = length,
-                    None => break,
-                }
-            }
-            hits.push(hit);
-        }
-        let left_out = all - hits.len() + ranking.len().min(limit - all);
-        if request.counts_access {
-            for hit in &mut hits {
-                hit.memory.access.count = hit.signals.access_count;
-                self.count_access(&caller.space, &hit.memory.id);
-            }
-        }
-        let notices = ranking.notices;
-        Ok(Recalled { hits, left_out, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
     }
 
     /// Candidates for so many results in the caller's ranking, without the results of the pages before. Where

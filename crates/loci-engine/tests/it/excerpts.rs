@@ -74,7 +74,7 @@ fn megabytes_are_shown_in_part_and_never_counted_whole() {
     let few = engine.list_within(&local, everything(1_000), Some(1_000)).unwrap();
     assert_eq!((few.shown.len() + few.left_out, few.shown.len()), (12, 3));
     let rest = engine.list_within(&local, List { offset: 3, ..everything(1_000) }, Some(1_000)).unwrap();
-    assert_eq!((rest.shown.len() + rest.left_out, &rest.shown[0].memory.id == &listed.shown[3].memory.id), (9, true));
+    assert_eq!((rest.shown.len() + rest.left_out, rest.shown[0].memory.id == listed.shown[3].memory.id), (9, true));
 }
 
 /// Whatever the budget, something is shown, the rest is counted, and no more is spent than there is.
