@@ -23,6 +23,8 @@ pub const RECALL_RESULTS_MAX: usize = 100;
 pub const PHASES_MAX: usize = 16;
 /// Tokens of what is put together for phases of work; a larger number clamps to it.
 pub const BUNDLE_TOKENS_MAX: usize = 1_000_000;
+/// Tokens of the texts of one reply; a larger number clamps to it.
+pub const REPLY_TOKENS_MAX: usize = 200_000;
 /// Records of one listing; a larger number clamps to it.
 pub const LIST_RESULTS_MAX: usize = 1_000;
 /// Bytes of content that one reply may carry.

@@ -3,7 +3,7 @@
 use jiff::fmt::temporal::SpanParser;
 use jiff::{SignedDuration, Unit};
 use loci_core::{Caller, Error, Memory, Result, Timestamp, limits};
-use loci_engine::{Embedding, Hit, Signals, author_of, owner_name, shown_name};
+use loci_engine::{Embedding, Hit, Signals, TextPage, author_of, owner_name, shown_name};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -64,6 +64,58 @@ impl Authorship {
     pub fn of_owner(reader: &Caller, owner: Option<&str>) -> Self {
         Authorship { author: owner_name(reader, owner), updated_by: None }
     }
+}
+
+/// Which part of a text is shown, if it is not the whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cut {
+    /// True if the text is not the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    truncated: Option<bool>,
+    /// Characters of the whole text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    length: Option<usize>,
+    /// The `offset` of the next page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
+    /// The call that reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    read_on: Option<String>,
+}
+
+impl Cut {
+    /// Of a text of so many characters that is not shown whole; `call` reads it from an offset.
+    pub fn of(length: Option<usize>, call: impl FnOnce(Option<usize>) -> String) -> Self {
+        Cut { truncated: length.map(|_| true), length, next_offset: None, read_on: length.map(|_| call(None)) }
+    }
+
+    /// Of a page of a text; `call` reads the next one.
+    pub fn of_page(page: &TextPage, call: impl FnOnce(Option<usize>) -> String) -> Self {
+        let TextPage { length, next_offset, .. } = *page;
+        let read_on = next_offset.map(|offset| call(Some(offset)));
+        Cut { truncated: length.map(|_| true), length, next_offset, read_on }
+    }
+}
+
+/// The call of a tool with these arguments that reads a text, from an offset if there is one.
+pub fn reading_call(tool: &str, arguments: &[(&str, &str)], offset: Option<usize>) -> String {
+    let named = arguments.iter().map(|(name, value)| format!("{name}={}", Value::from(*value)));
+    let named: Vec<String> = named.chain(offset.map(|offset| format!("offset={offset}"))).collect();
+    format!("{tool}({})", named.join(", "))
+}
+
+/// Says how many of the records that were asked for are left out of a reply that shows so many, and what helps.
+pub fn left_out(shown: usize, left_out: usize, what_helps: &str) -> Option<String> {
+    let all = shown + left_out;
+    (left_out > 0).then(|| {
+        format!("{left_out} of {all} did not fit into the reply: {what_helps}, or give a larger `budget_tokens`")
+    })
+}
+
+/// Two notices in one.
+pub fn both(first: Option<String>, second: Option<String>) -> Option<String> {
+    let said: Vec<String> = [first, second].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// Why a result is there, and where it stands: for `_meta` and for people who ask.

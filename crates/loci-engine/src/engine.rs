@@ -262,14 +262,24 @@ impl Engine {
     /// The same, be it forgotten or not, if forgotten ones are shown. A caller without the scope `read` learns of
     /// nothing but what it stored itself, by the same way through the store.
     pub(crate) fn readable_among(&self, caller: &Caller, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+        self.readable_of(caller, id, &[Tier::LongTerm, Tier::Apart], forgotten)
+    }
+
+    /// The same of these tiers alone.
+    pub(crate) fn readable_of(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        tiers: &[Tier],
+        forgotten: Forgotten,
+    ) -> Result<Memory> {
         let filter = self.filter(caller, CollectionFilter::Any);
         let owner = if caller.principal.scopes.allow(Scope::Read) {
             OwnerFilter::Any
         } else {
             OwnerFilter::of(caller.principal.subject.as_deref())
         };
-        let filter =
-            Filter { tiers: vec![Tier::LongTerm, Tier::Apart], apart_origin: None, owner, forgotten, ..filter };
+        let filter = Filter { tiers: tiers.to_vec(), apart_origin: None, owner, forgotten, ..filter };
         let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop().ok_or_else(|| {
             Error::not_found(format!("there is no memory with the id {id}; list or recall shows the ids"))
         })?;

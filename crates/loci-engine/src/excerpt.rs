@@ -8,8 +8,8 @@ use loci_search::excerpt::{self, estimated_tokens};
 
 use crate::Engine;
 
-/// More bytes than this for each token has no text that a model reads: what is longer is not counted.
-const BYTES_PER_TOKEN_MAX: usize = 32;
+/// A text has at least a token for so many bytes, however few the counter finds in runs of blanks: a reply has bytes, too.
+const BYTES_PER_TOKEN_MAX: usize = 8;
 /// How often an excerpt is made shorter, if it has more tokens than were estimated.
 const ATTEMPTS_MAX: usize = 8;
 
@@ -25,8 +25,8 @@ pub struct Excerpt<'a> {
 }
 
 impl Engine {
-    /// The text, if it has at most `tokens_max` tokens; else those parts of it that answer a query best: whole
-    /// paragraphs, or sentences of one that alone is too long. `terms` are those of the query
+    /// The text, if it has at most `tokens_max` tokens; else those parts of it that answer a query best, at most
+    /// 1,000 tokens or a quarter of `tokens_max`, whichever is more: whole paragraphs, or sentences of one that alone is too long. `terms` are those of the query
     /// ([`query_terms`](loci_search::analysis::query_terms)), `near` the range of bytes of the passage that the search
     /// found; without either it is the beginning. A text without any break may be shown with more tokens where
     /// `tokens_max` is less than about ten.
@@ -37,18 +37,14 @@ impl Engine {
         near: Option<Range<usize>>,
         tokens_max: usize,
     ) -> Excerpt<'a> {
-        // What is far too long is not worth counting.
-        let may_fit = content.len() / BYTES_PER_TOKEN_MAX <= tokens_max
-            && estimated_tokens(content) <= tokens_max.saturating_mul(2);
-        let tokens = if may_fit { self.token_counter.count(content) } else { usize::MAX };
-        if tokens <= tokens_max {
+        if let Some(tokens) = self.tokens_within(content, tokens_max) {
             return Excerpt { text: content.into(), is_whole: true, tokens };
         }
         let mut room = tokens_max;
         let mut attempts = 1;
         loop {
             let text = excerpt::written(content, &excerpt::excerpt(content, terms, near.clone(), room));
-            let tokens = self.token_counter.count(&text);
+            let tokens = self.tokens(&text);
             if tokens <= tokens_max || attempts == ATTEMPTS_MAX {
                 return Excerpt { text: text.into(), is_whole: false, tokens };
             }
@@ -56,6 +52,19 @@ impl Engine {
             room = (room * tokens_max / tokens).min(room - room / 8);
             attempts += 1;
         }
+    }
+
+    /// The tokens of a text, if it has at most so many.
+    pub(crate) fn tokens_within(&self, text: &str, tokens_max: usize) -> Option<usize> {
+        // What is far too long is not worth counting.
+        let may_fit = text.len() / BYTES_PER_TOKEN_MAX <= tokens_max
+            && (text.len() <= tokens_max || estimated_tokens(text) <= tokens_max.saturating_mul(2));
+        may_fit.then(|| self.tokens(text)).filter(|tokens| *tokens <= tokens_max)
+    }
+
+    /// The tokens of a text as a reply counts them.
+    pub(crate) fn tokens(&self, text: &str) -> usize {
+        self.token_counter.count(text).max(text.len() / BYTES_PER_TOKEN_MAX)
     }
 
     /// The range of bytes of a passage of a memory, by its order in it; none if the store knows no such passage.

@@ -9,6 +9,7 @@
 mod audit;
 mod authors;
 mod background;
+mod budget;
 pub mod check;
 mod engine;
 mod enrichment;
@@ -25,6 +26,7 @@ pub mod tokens;
 
 pub use authors::{Trust, author_of, notes_heading, owner_name, quoted, shown_name, writer_of};
 pub use background::{Bell, catch_panic};
+pub use budget::{ReplyBudget, Shown, TextPage};
 pub use engine::{Engine, SearchMode};
 pub use enrichment::kind_of;
 pub use excerpt::Excerpt;
@@ -42,7 +44,7 @@ pub use ops::discard::Discard;
 pub use ops::file::Filed;
 pub use ops::file_source::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
 pub use ops::import::{Import, Imported};
-pub use ops::list::List;
+pub use ops::list::{List, Listed};
 pub use ops::once::{Answer, Keyed};
 pub use ops::page::{HitPage, PageRequest};
 pub use ops::recall::{Hit, Recall, Recalled, Signals};

@@ -22,6 +22,7 @@ pub mod maintain;
 pub mod once;
 pub mod page;
 pub mod recall;
+pub mod recall_within;
 pub mod reconcile;
 pub mod refile;
 pub mod relate;

@@ -7,6 +7,8 @@ pub struct Policy {
     pub message_ttl_seconds: u64,
     /// Results of one search of a conversation's memories; a larger number clamps to it.
     pub results_max: usize,
+    /// Tokens of a reply that shows several texts, or a part of one, where the caller names no number.
+    pub reply_tokens: usize,
     /// Seconds from a soft deletion to the removal for good.
     pub purge_after_seconds: u64,
     /// The similarity from which a cached answer serves, where the caller names none: a cosine.
@@ -54,6 +56,7 @@ impl Default for Policy {
         Policy {
             message_ttl_seconds: DAY_SECONDS,
             results_max: 100,
+            reply_tokens: 25_000,
             purge_after_seconds: 30 * DAY_SECONDS,
             cache_cosine_min: 0.9,
             cache_ttl_seconds: 3_600,

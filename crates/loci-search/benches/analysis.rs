@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use jiff::civil::date;
 use loci_search::query::Query;
-use loci_search::{analysis, dates, document, passages};
+use loci_search::{analysis, dates, document, excerpt, passages};
 
 /// Calls of one round; the best of the rounds counts.
 const CALLS: usize = 200;
@@ -78,6 +78,12 @@ fn main() {
     println!("{:18} {:>9.1}", "one query", microseconds(|| Query::parse(question, today).terms.len()));
     let long = TEXTS[0].1.repeat(20);
     println!("{:18} {:>9.1}", "10k for passages", microseconds(|| passages::passages(&long).len()));
+    // As a search shows of the longest text.
+    let terms = analysis::query_terms(question);
+    let longest = format!("{}\n\n", TEXTS[0].1).repeat(2_000);
+    let near = longest.len() / 2..longest.len() / 2 + 800;
+    let shown = || excerpt::excerpt(&longest, &terms, Some(near.clone()), 2_000).len();
+    println!("{:18} {:>9.1}", "excerpt of 1 MB", microseconds(shown));
 }
 
 /// The time of one call, in the best of the rounds.

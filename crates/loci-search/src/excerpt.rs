@@ -18,31 +18,48 @@ use crate::analysis::fold::{is_unspaced, is_word_character};
 pub const GAP: &str = "\u{2026}";
 /// Estimated tokens of a gap with the blank lines around it.
 const GAP_TOKENS: usize = 2;
+/// Bytes on either side of the passage that the index found in which words of the query are looked for.
+const LOOKED_AT_BYTES: usize = 128 << 10;
+/// Bytes of a token, at most, by [`estimated_tokens`].
+const TOKEN_BYTES_MAX: usize = 4;
 /// Estimated tokens of a piece of a paragraph that is cut.
 const PIECE_TOKENS_MAX: usize = 200;
-/// Estimated tokens up to which the neighbours of what was found are shown, too.
-const WITH_NEIGHBOURS_TOKENS_MAX: usize = 1_000;
+/// Estimated tokens of an excerpt, even if there is more room, unless it is a smaller part of the room than this.
+const EXCERPT_TOKENS: usize = 1_000;
+const PART_OF_ROOM: usize = 4;
 /// Letters by which a word may be longer than its stem.
 const ENDING_CHARACTERS_MAX: usize = 4;
 /// Ends of sentences, where a blank follows or none is used.
 const SENTENCE_ENDS: [&str; 6] = [". ", "! ", "? ", "\u{3002}", "\u{ff01}", "\u{ff1f}"];
 
-/// The parts of `content` that answer a query best, in the order of the text: about `tokens_max` tokens by
-/// [`estimated_tokens`], with a [`GAP`] between two of them and at either end. Empty for a blank text.
+/// The parts of `content` that answer a query best, in the order of the text, with a [`GAP`] between two of them and at
+/// either end: at most `tokens_max` tokens by [`estimated_tokens`], and of these 1,000 or a quarter, whichever is more.
+/// Empty for a blank text.
 ///
 /// `terms` are those of the query, `near` is the range of bytes of the passage that the index found; one that is no
-/// range of this text is ignored. Without either it is the beginning.
+/// range of this text is ignored. What is far from that passage is not looked at. Without either it is the beginning.
 pub fn excerpt(content: &str, terms: &[String], near: Option<Range<usize>>, tokens_max: usize) -> Vec<Range<usize>> {
     let room = tokens_max.saturating_sub(2 * GAP_TOKENS).max(1);
-    let blocks = blocks(content, room);
+    let room = room.min(EXCERPT_TOKENS.max(room / PART_OF_ROOM));
     let near = near.filter(|near| content.get(near.clone()).is_some_and(|passage| !passage.is_empty()));
+    let (from, until) = match &near {
+        Some(near) => (near.start.saturating_sub(LOOKED_AT_BYTES), near.end + LOOKED_AT_BYTES),
+        None if terms.is_empty() => (0, LOOKED_AT_BYTES.max(room * TOKEN_BYTES_MAX)),
+        None => (0, content.len()),
+    };
+    let until = content.floor_char_boundary(until);
+    // Not in the midst of a line, if that is not endless.
+    let line = content[..content.floor_char_boundary(from)].rfind('\n').map_or(0, |end| end + 1);
+    let from = if from - line <= LOOKED_AT_BYTES { line } else { content.floor_char_boundary(from) };
+    let (content, near) = (&content[from..until], near.map(|near| near.start - from..near.end - from));
+    let blocks = blocks(content, room);
     let scores = scores(content, &blocks, terms, near);
     let is_taken = chosen(content, &blocks, &scores, room);
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for (block, _) in blocks.iter().zip(&is_taken).filter(|(_, is_taken)| **is_taken) {
         match ranges.last_mut() {
-            Some(last) if last.end == block.start => last.end = block.end,
-            _ => ranges.push(block.clone()),
+            Some(last) if last.end == from + block.start => last.end = from + block.end,
+            _ => ranges.push(from + block.start..from + block.end),
         }
     }
     ranges
@@ -83,6 +100,10 @@ pub fn estimated_tokens(text: &str) -> usize {
 /// Where the longest beginning of the text ends that has at most so many [`estimated_tokens`], in bytes; after the first
 /// character at least.
 pub fn beginning(text: &str, tokens_max: usize) -> usize {
+    // Whatever the characters are.
+    if text.len() <= 2 * tokens_max {
+        return text.len();
+    }
     let mut quarters = 0;
     let is_over = |(at, character): &(usize, char)| {
         quarters += if character.is_ascii() { 1 } else { 4 };
@@ -197,7 +218,7 @@ fn scores(content: &str, blocks: &[Range<usize>], terms: &[String], near: Option
 }
 
 /// Which blocks are shown: those that come up to half of the best, best first, as many as fit; then what stands beside
-/// them, if there is little so far.
+/// them.
 fn chosen(content: &str, blocks: &[Range<usize>], scores: &[f64], room: usize) -> Vec<bool> {
     let tokens = |block: usize| estimated_tokens(&content[blocks[block].clone()]);
     let best = scores.iter().copied().fold(0.0, f64::max);
@@ -223,7 +244,6 @@ fn chosen(content: &str, blocks: &[Range<usize>], scores: &[f64], room: usize) -
             break;
         }
     }
-    let room = room.min(WITH_NEIGHBOURS_TOKENS_MAX);
     while !stretches.is_empty() {
         stretches.retain_mut(|stretch| {
             let mut grows = false;

@@ -437,6 +437,7 @@ impl Values {
         Policy {
             message_ttl_seconds: 3_600 * self.whole(&MESSAGE_TTL_HOURS),
             results_max: self.whole(&RESULTS_MAX) as usize,
+            reply_tokens: self.whole(&REPLY_TOKENS) as usize,
             purge_after_seconds: DAY_SECONDS * self.whole(&PURGE_DAYS),
             cache_cosine_min: cosine(self.number(&CACHE_SIMILARITY_THRESHOLD)),
             cache_ttl_seconds: self.whole(&CACHE_TTL_SECONDS),
@@ -603,7 +604,7 @@ mod tests {
         let file = "data = \"d\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
-                    maintenance_seconds = 5\nbusy_timeout_seconds = 6\n\
+                    maintenance_seconds = 5\nbusy_timeout_seconds = 6\nreply_tokens = 1234\n\
                     [phases]\nqueries = [\"plan=what, and why\", \"paint=how\"]\ntags = [\"plan=a,b\", \"sing=c\"]\n\
                     [conversation]\nmessage_ttl_hours = 1\nresults_max = 2\npurge_days = 3\n\
                     [cache]\nsimilarity_threshold = 0.75\nttl_seconds = 4\n\
@@ -658,6 +659,7 @@ mod tests {
         assert_eq!((oidc.token_types, oidc.refresh), (vec!["at+jwt".to_owned()], Duration::from_secs(12)));
         let policy = settings.policy;
         assert_eq!((policy.message_ttl_seconds, policy.results_max, policy.purge_after_seconds), (3_600, 2, 259_200));
+        assert_eq!(policy.reply_tokens, 1_234);
         assert_eq!((policy.cache_cosine_min, policy.cache_ttl_seconds), (0.5, 4));
         assert_eq!(policy.fusion, FusionWeights { vector: 0.5, text: 2.0 });
         let ranking = RankingWeights { recency: 0.0, importance: 1.0, relevance: 2.5, decay_days: 7.0 };

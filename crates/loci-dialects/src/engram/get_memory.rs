@@ -7,16 +7,19 @@ use serde_json::Value;
 
 use super::arguments::{Faults, id, in_words};
 use super::record::Record;
+use crate::wire::Offset;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct GetMemory;
 
-/// Read one memory or discovery whole, by its id.
+/// Read one memory or discovery by its id, word for word. A text that is too long for one reply comes in pages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The id, as storing, listing or searching gave it.
     id: String,
+    /// Where in the text to begin, in characters: the `next_offset` of the page before.
+    offset: Option<Offset>,
 }
 
 impl TypedTool for GetMemory {
@@ -35,6 +38,7 @@ impl TypedTool for GetMemory {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = id(context, &arguments.id)?;
         let memory = context.engine.show(context.caller, &id).map_err(in_words(&arguments.id))?;
-        Ok(Reply::json(crate::tool::to_value(&Record::from(memory))?))
+        let page = context.engine.text_page(memory, arguments.offset.map_or(0, |offset| offset.0), None)?;
+        Ok(Reply::json(crate::tool::to_value(&Record::page(page))?))
     }
 }

@@ -1,14 +1,14 @@
 //! `list_memory`: the latest memories of one scope.
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::List;
+use loci_engine::{List, Shown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, count, only};
 use super::record::Record;
-use crate::wire::Count;
+use crate::wire::{Count, left_out};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Records without `limit`.
@@ -25,6 +25,8 @@ pub struct Arguments {
     scope: String,
     /// How many memories at most: 20 if left out, 100 at most.
     limit: Option<Count>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
 }
 
 /// What is there.
@@ -56,7 +58,11 @@ impl TypedTool for ListMemory {
             offset: 0,
             limit: count(arguments.limit, LIMIT_DEFAULT),
         };
-        let memories = context.engine.list(context.caller, request)?.into_iter().map(Record::from).collect();
-        Ok(Reply::json(crate::tool::to_value(&Output { memories })?))
+        let tokens = arguments.budget_tokens.map(|count| count.0);
+        let listed = context.engine.list_within(context.caller, request, tokens)?;
+        let notice = left_out(listed.shown.len(), listed.left_out, "search for the others");
+        let record = |shown: Shown| Record::shown(shown.memory, shown.length);
+        let memories = listed.shown.into_iter().map(record).collect();
+        Ok(Reply::json(crate::tool::to_value(&Output { memories })?).with_notice(notice))
     }
 }

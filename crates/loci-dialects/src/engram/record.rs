@@ -1,12 +1,12 @@
 //! A memory in this dialect's terms.
 
-use loci_core::{Memory, Result, Tier, Visibility};
-use loci_engine::{Recall, shown_name};
+use loci_core::{Memory, MemoryId, Result, Tier, Visibility};
+use loci_engine::{Recall, TextPage, shown_name};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arguments::{Citation, DISCOVERY, scope};
-use crate::wire::{explained, rfc3339, rounded};
+use crate::wire::{Cut, both, explained, left_out, reading_call, rfc3339, rounded};
 use crate::{Context, Reply};
 
 /// The names of attributes, which are those of the arguments.
@@ -24,8 +24,10 @@ const ANONYMOUS: &str = "anonymous";
 pub struct Record {
     /// Its id.
     id: String,
-    /// The text.
+    /// The text, or the parts of it that fit.
     content: String,
+    #[serde(flatten)]
+    cut: Cut,
     /// The scope that it is filed under.
     scope: String,
     /// The repository.
@@ -96,25 +98,40 @@ pub fn visibility(memory: &Memory) -> &'static str {
     }
 }
 
-/// Searches, and replies with what `output` makes of the results.
+/// Searches, and replies with what `output` makes of the results, in so many tokens.
 ///
 /// # Errors
 /// Whatever the engine refuses; those of [`to_value`](crate::tool::to_value).
 pub fn found<Output: Serialize>(
     context: Context<'_>,
     request: &Recall<'_>,
+    tokens: Option<usize>,
     output: impl FnOnce(Vec<Hit>) -> Output,
 ) -> Result<Reply> {
-    let recalled = context.engine.recall(context.caller, request)?;
+    let recalled = context.engine.recall_within(context.caller, request, tokens)?;
     let explanations = recalled.hits.iter().map(explained).collect();
-    let hit = |hit: loci_engine::Hit| Hit { score: rounded(hit.score, 4), record: hit.memory.into() };
+    let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
+    let hit =
+        |hit: loci_engine::Hit| Hit { score: rounded(hit.score, 4), record: Record::shown(hit.memory, hit.length) };
     let output = output(recalled.hits.into_iter().map(hit).collect());
-    let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(recalled.degraded);
+    let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(both(recalled.degraded, left_out));
     Ok(reply.with_explanations(explanations))
 }
 
-impl From<Memory> for Record {
-    fn from(mut memory: Memory) -> Self {
+impl Record {
+    /// A memory of a search or a list, with the characters of its text if that is cut.
+    pub fn shown(memory: Memory, length: Option<usize>) -> Self {
+        let cut = Cut::of(length, |offset| reading(&memory.id, offset));
+        Record::of(memory, cut)
+    }
+
+    /// A page of the text of a memory.
+    pub fn page(page: TextPage) -> Self {
+        let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
+        Record::of(page.memory, cut)
+    }
+
+    fn of(mut memory: Memory, cut: Cut) -> Self {
         let is_discovery = is_discovery(&memory);
         let visibility = visibility(&memory);
         let section = memory.place.section;
@@ -128,6 +145,7 @@ impl From<Memory> for Record {
             source: attribute(SOURCE),
             id: memory.id.to_string(),
             content: memory.content,
+            cut,
             scope: scope(memory.place.collection),
             category,
             tags: memory.tags,
@@ -142,4 +160,8 @@ impl From<Memory> for Record {
             updated_at: rfc3339(memory.updated_at),
         }
     }
+}
+
+fn reading(id: &MemoryId, offset: Option<usize>) -> String {
+    reading_call("get_memory", &[("id", id.as_str())], offset)
 }

@@ -31,6 +31,8 @@ pub struct Arguments {
     kind: Option<DiscoveryKind>,
     /// How many results at most: 8 if left out, 100 at most.
     k: Option<Count>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
     /// True to look in all scopes of discoveries at once; `scope` does not count then.
     #[serde(default)]
     cross_spine: bool,
@@ -75,6 +77,6 @@ impl TypedTool for SearchDiscovery {
             sections: kinds.into_iter().map(|kind| kind.name().to_owned()).collect(),
             ..Recall::new(&arguments.query, count(arguments.k, K_DEFAULT), &|signals| signals.relevance)
         };
-        found(context, &request, |discoveries| Output { discoveries })
+        found(context, &request, arguments.budget_tokens.map(|count| count.0), |discoveries| Output { discoveries })
     }
 }

@@ -28,6 +28,8 @@ pub struct Arguments {
     scope: String,
     /// How many results at most: 8 if left out, 100 at most.
     k: Option<Count>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
 }
 
 /// What was found.
@@ -55,6 +57,6 @@ impl TypedTool for SearchMemory {
             collections: only(arguments.scope),
             ..Recall::new(&arguments.query, count(arguments.k, K_DEFAULT), &|signals| signals.relevance)
         };
-        found(context, &request, |memories| Output { memories })
+        found(context, &request, arguments.budget_tokens.map(|count| count.0), |memories| Output { memories })
     }
 }

@@ -1,12 +1,13 @@
 //! `list`: browse memories by exact filters.
 
 use loci_core::{Delivery, Result};
+use loci_engine::Shown;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::arguments::{DeliveryArgument, MemoryType, Scope, collections_to_list, sections};
 use super::record::Record;
-use crate::wire::{Count, Offset, Tags};
+use crate::wire::{Count, Offset, Tags, left_out};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Records without `limit`.
@@ -14,11 +15,14 @@ const LIMIT_DEFAULT: usize = 20;
 
 pub struct List;
 
-/// Browse memories by exact filters, last updated first. To find something by what it says, use
+/// Browse memories by exact filters, last updated first, or read one by its `id`. To find something by what it says, use
 /// `recall`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
+    /// The id of a memory to read word for word, without any filter. A text that is too long for one reply comes in
+    /// pages.
+    id: Option<String>,
     /// Only `global` or only `project` memories.
     scope: Option<Scope>,
     /// Only memories of this project.
@@ -32,8 +36,10 @@ pub struct Arguments {
     delivery: Option<DeliveryArgument>,
     /// How many records at most: 20 if left out, 1000 at most.
     limit: Option<Count>,
-    /// How many records to skip, for the next page.
+    /// How many records to skip, for the next page; with `id`, how many characters of the text.
     offset: Option<Offset>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
 }
 
 impl TypedTool for List {
@@ -46,17 +52,34 @@ impl TypedTool for List {
     type Output = Vec<Record>;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let offset = arguments.offset.map_or(0, |offset| offset.0);
+        let tokens = arguments.budget_tokens.map(|count| count.0);
+        if let Some(id) = &arguments.id {
+            return page(context, id, offset, tokens);
+        }
         let request = loci_engine::List {
             collections: collections_to_list(arguments.scope, arguments.project)?,
             sections: sections(arguments.r#type),
             tags: arguments.tags.unwrap_or_default().0,
             delivery: arguments.delivery.map(Delivery::from),
-            offset: arguments.offset.map_or(0, |offset| offset.0),
+            offset,
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
         };
-        let mut memories = context.engine.list(context.caller, request)?;
-        context.engine.hide_references(context.caller, &mut memories)?;
-        let records: Vec<Record> = memories.into_iter().map(|memory| Record::of(context.caller, memory)).collect();
-        Ok(Reply::json(crate::tool::to_value(&records)?))
+        let mut listed = context.engine.list_within(context.caller, request, tokens)?;
+        context.engine.hide_references(context.caller, listed.shown.iter_mut().map(|shown| &mut shown.memory))?;
+        let next = format!("give `offset` {} for the others", offset + listed.shown.len());
+        let notice = left_out(listed.shown.len(), listed.left_out, &next);
+        let record = |shown: Shown| Record::shown(context.caller, shown.memory, shown.length);
+        let records: Vec<Record> = listed.shown.into_iter().map(record).collect();
+        Ok(Reply::json(crate::tool::to_value(&records)?).with_notice(notice))
     }
+}
+
+/// The memory with this id alone, with a page of its text.
+fn page(context: Context<'_>, id: &str, offset: usize, tokens: Option<usize>) -> Result<Reply> {
+    let id = context.engine.memory_id(context.caller, "id", id)?;
+    let mut memory = context.engine.show(context.caller, &id)?;
+    context.engine.hide_references(context.caller, [&mut memory])?;
+    let page = context.engine.text_page(memory, offset, tokens)?;
+    Ok(Reply::json(crate::tool::to_value(&[Record::page(context.caller, page)])?))
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{MemoryType, Scope, collections_to_search, sections};
 use super::record::Record;
-use crate::wire::{Count, Tags, explained, rounded};
+use crate::wire::{Count, Tags, both, explained, left_out, rounded};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -38,6 +38,8 @@ pub struct Arguments {
     r#type: Option<MemoryType>,
     /// Only memories with all of these tags.
     tags: Option<Tags>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
 }
 
 /// A result.
@@ -59,6 +61,7 @@ impl TypedTool for Recall {
     type Output = Vec<Hit>;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let tokens = arguments.budget_tokens.map(|count| count.0);
         let request = loci_engine::Recall {
             query: &arguments.query,
             tiers: vec![Tier::LongTerm],
@@ -69,15 +72,17 @@ impl TypedTool for Recall {
             ranking: &score,
             counts_access: false,
         };
-        let mut recalled = context.engine.recall(context.caller, &request)?;
+        let mut recalled = context.engine.recall_within(context.caller, &request, tokens)?;
         context.engine.hide_references(context.caller, recalled.hits.iter_mut().map(|hit| &mut hit.memory))?;
         let explanations = recalled.hits.iter().map(explained).collect();
-        let hits: Vec<Hit> = recalled
-            .hits
-            .into_iter()
-            .map(|hit| Hit { memory: Record::of(context.caller, hit.memory), score: rounded(hit.score, 4) })
-            .collect();
-        Ok(Reply::json(crate::tool::to_value(&hits)?).with_notice(recalled.degraded).with_explanations(explanations))
+        let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
+        let hit = |hit: loci_engine::Hit| Hit {
+            memory: Record::shown(context.caller, hit.memory, hit.length),
+            score: rounded(hit.score, 4),
+        };
+        let hits: Vec<Hit> = recalled.hits.into_iter().map(hit).collect();
+        let reply = Reply::json(crate::tool::to_value(&hits)?).with_notice(both(recalled.degraded, left_out));
+        Ok(reply.with_explanations(explanations))
     }
 }
 

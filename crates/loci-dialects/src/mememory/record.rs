@@ -1,18 +1,22 @@
 //! A memory in this dialect's terms.
 
-use loci_core::{Caller, Delivery, Memory};
+use loci_core::{Caller, Delivery, Memory, MemoryId};
+use loci_engine::TextPage;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::wire::{Authorship, rfc3339, ttl_text};
+use crate::wire::{Authorship, Cut, reading_call, rfc3339, ttl_text};
 
 /// A memory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Record {
     /// Its id.
     pub id: String,
-    /// The text.
+    /// The text, or the parts of it that fit.
     pub content: String,
+    /// Which part of the text that is.
+    #[serde(flatten)]
+    pub cut: Cut,
     /// `global` or `project`.
     pub scope: &'static str,
     /// The project, of a memory with scope `project`.
@@ -51,9 +55,22 @@ pub struct Record {
 }
 
 impl Record {
-    /// A memory as this reader sees it.
+    /// A memory of a search or a list as this reader sees it, with the characters of its text if that is cut.
+    pub fn shown(reader: &Caller, memory: Memory, length: Option<usize>) -> Self {
+        let cut = Cut::of(length, |offset| reading(&memory.id, offset));
+        Record { cut, ..Record::of(reader, memory) }
+    }
+
+    /// A page of the text of a memory.
+    pub fn page(reader: &Caller, page: TextPage) -> Self {
+        let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
+        Record { cut, ..Record::of(reader, page.memory) }
+    }
+
+    /// A whole memory as this reader sees it.
     pub fn of(reader: &Caller, memory: Memory) -> Self {
         Record {
+            cut: Cut::default(),
             authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             content: memory.content,
@@ -71,4 +88,8 @@ impl Record {
             updated_at: rfc3339(memory.updated_at),
         }
     }
+}
+
+fn reading(id: &MemoryId, offset: Option<usize>) -> String {
+    reading_call("list", &[("id", id.as_str())], offset)
 }

@@ -2,14 +2,14 @@
 
 use jiff::civil::{Time, time};
 use jiff::fmt::temporal::Pieces;
-use jiff::tz::Offset;
-use loci_core::{CollectionFilter, Error, Result, Tier, Timestamp};
-use loci_engine::{Recall, Recalled, Signals, check};
+use jiff::tz;
+use loci_core::{CollectionFilter, Error, Forgotten, Result, Tier, Timestamp};
+use loci_engine::{Recall, Recalled, Signals, TextPage, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::Context;
-use crate::wire::Count;
+use crate::wire::{Count, Offset};
 
 /// Results without `limit`.
 const LIMIT_DEFAULT: usize = 10;
@@ -28,8 +28,8 @@ pub struct Search {
     /// Whose memories to search.
     #[expect(dead_code, reason = "the dialect made it the caller")]
     user_id: String,
-    /// What you want to know, as a question or in key words.
-    query: String,
+    /// What you want to know, as a question or in key words. Required, unless there is a `memory_id`.
+    query: Option<String>,
     /// Only long-term memories of this type: fact, preference, decision, event, task, question or
     /// other, and whatever words other tools filed memories under.
     memory_type: Option<String>,
@@ -40,30 +40,58 @@ pub struct Search {
     /// Only messages (`stm`) or only what was made of them and is kept (`ltm`); both if left out.
     #[schemars(length(min = 1))]
     tier: Option<Vec<TierName>>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
+    /// The id of a memory to read word for word, without a query. A text that is too long for one reply comes in pages.
+    memory_id: Option<String>,
+    /// With `memory_id`: where in the text to begin, in characters.
+    offset: Option<Offset>,
+}
+
+/// What a search found, or what was read by its id.
+pub enum Results {
+    Recalled(Recalled),
+    Page(Box<TextPage>),
 }
 
 impl Search {
-    /// Searches with the tool's own ranking.
+    /// Searches with the tool's own ranking, or reads one memory.
     ///
     /// # Errors
     /// `invalid_argument`, naming the argument; whatever the engine refuses.
-    pub fn run(self, context: Context<'_>, ranking: &dyn Fn(&Signals) -> f64, counts_access: bool) -> Result<Recalled> {
+    pub fn run(self, context: Context<'_>, ranking: &dyn Fn(&Signals) -> f64, counts_access: bool) -> Result<Results> {
+        let Context { engine, caller } = context;
+        let tokens = self.budget_tokens.map(|count| count.0);
         if let Some(memory_type) = &self.memory_type {
             check::name("memory_type", memory_type)?;
         }
+        let query = match (self.query, self.memory_id) {
+            (Some(_), Some(_)) => return Err(Error::invalid("memory_id", "does not go with `query`")),
+            (Some(query), None) => query,
+            (None, Some(id)) => {
+                let id = engine.memory_id(caller, "memory_id", &id)?;
+                let mut memory = engine.show_of(caller, &id, &Tier::OF_CONVERSATIONS, Forgotten::Hide)?;
+                engine.hide_references(caller, [&mut memory])?;
+                let offset = self.offset.map_or(0, |offset| offset.0);
+                return Ok(Results::Page(Box::new(engine.text_page(memory, offset, tokens)?)));
+            }
+            (None, None) => {
+                return Err(Error::invalid("query", "is missing; it must be a string, unless there is a `memory_id`"));
+            }
+        };
         let request = Recall {
-            query: &self.query,
+            query: &query,
             tiers: tiers(self.tier.as_deref()),
             collections: CollectionFilter::Any,
             sections: self.memory_type.into_iter().collect(),
             tags: self.tags.unwrap_or_default(),
-            limit: self.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(context.engine.policy().results_max),
+            limit: self.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(engine.policy().results_max),
             ranking,
             counts_access,
         };
-        let mut recalled = context.engine.recall(context.caller, &request)?;
-        context.engine.hide_references(context.caller, recalled.hits.iter_mut().map(|hit| &mut hit.memory))?;
-        Ok(recalled)
+        let mut recalled = engine.recall_within(caller, &request, tokens)?;
+        engine.hide_references(caller, recalled.hits.iter_mut().map(|hit| &mut hit.memory))?;
+        Ok(Results::Recalled(recalled))
     }
 }
 
@@ -117,7 +145,7 @@ fn moment(argument: &str, text: &str, time_of_day: Time) -> Result<Timestamp> {
         let moment = pieces.date().to_datetime(pieces.time().unwrap_or(time_of_day));
         // The last hours of the year 9999 are beyond what a timestamp holds, and mean for ever.
         let beyond = if moment.year() > 0 { jiff::Timestamp::MAX } else { jiff::Timestamp::MIN };
-        pieces.to_numeric_offset().unwrap_or(Offset::UTC).to_timestamp(moment).unwrap_or(beyond)
+        pieces.to_numeric_offset().unwrap_or(tz::Offset::UTC).to_timestamp(moment).unwrap_or(beyond)
     });
     moment.map(|moment| Timestamp::from_microseconds(moment.as_microsecond())).ok_or_else(|| {
         let problem =

@@ -36,11 +36,8 @@ impl TypedTool for HybridSearch {
 
     fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
         let weights = context.engine.policy().fusion;
-        let recalled = search.run(context, &|signals| signals.reciprocal_rank(weights), false)?;
-        let hit = |hit: loci_engine::Hit| Hit {
-            memory: Document::of(context.caller, hit.memory),
-            rrf_score: rounded(hit.score, 6),
-        };
-        Found::reply(recalled, hit)
+        let results = search.run(context, &|signals| signals.reciprocal_rank(weights), false)?;
+        let hit = |memory, score| Hit { memory, rrf_score: rounded(score, 6) };
+        Found::reply(context.caller, results, hit)
     }
 }

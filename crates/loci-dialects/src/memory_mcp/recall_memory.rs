@@ -40,12 +40,9 @@ impl TypedTool for RecallMemory {
 
     fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
         let weights = context.engine.policy().ranking;
-        let recalled = search.run(context, &|signals| score(signals, &weights), true)?;
-        let hit = |hit: loci_engine::Hit| Hit {
-            memory: Document::of(context.caller, hit.memory),
-            final_score: rounded(hit.score, 4),
-        };
-        Found::reply(recalled, hit)
+        let results = search.run(context, &|signals| score(signals, &weights), true)?;
+        let hit = |memory, score| Hit { memory, final_score: rounded(score, 4) };
+        Found::reply(context.caller, results, hit)
     }
 }
 

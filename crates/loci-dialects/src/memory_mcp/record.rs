@@ -1,12 +1,13 @@
 //! A memory in this dialect's terms.
 
-use loci_core::{Caller, EnrichmentStatus, Link, Memory, Result, Tier};
-use loci_engine::Recalled;
+use loci_core::{Caller, EnrichmentStatus, Link, Memory, MemoryId, Result, Tier};
+use loci_engine::TextPage;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::arguments::Results;
 use crate::Reply;
-use crate::wire::{Authorship, explained, iso8601, rounded};
+use crate::wire::{Authorship, Cut, both, explained, iso8601, left_out, reading_call, rounded};
 
 /// The conversation that means no collection elsewhere.
 const GLOBAL: &str = "global";
@@ -22,8 +23,10 @@ pub struct Document {
     user_id: Option<String>,
     /// `stm` for a message, `ltm` for what is kept.
     tier: &'static str,
-    /// The text.
+    /// The text, or the parts of it that fit.
     content: String,
+    #[serde(flatten)]
+    cut: Cut,
     /// Its gist.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
@@ -79,8 +82,19 @@ struct LinkDocument {
 }
 
 impl Document {
-    /// A memory as this reader sees it.
-    pub fn of(reader: &Caller, memory: Memory) -> Self {
+    /// A memory of a search as this reader sees it, with the characters of its text if that is cut.
+    pub fn shown(reader: &Caller, memory: Memory, length: Option<usize>) -> Self {
+        let cut = Cut::of(length, |offset| reading(reader, &memory.id, offset));
+        Document::of(reader, memory, cut)
+    }
+
+    /// A page of the text of a memory.
+    pub fn page(reader: &Caller, page: TextPage) -> Self {
+        let cut = Cut::of_page(&page, |offset| reading(reader, &page.memory.id, offset));
+        Document::of(reader, page.memory, cut)
+    }
+
+    fn of(reader: &Caller, memory: Memory, cut: Cut) -> Self {
         let is_message = memory.tier == Tier::ShortTerm;
         let has_type = !is_message && memory.enrichment != Some(EnrichmentStatus::Pending);
         Document {
@@ -89,6 +103,7 @@ impl Document {
             user_id: memory.owner,
             tier: if is_message { "stm" } else { "ltm" },
             content: memory.content,
+            cut,
             summary: memory.summary,
             importance: memory.weight,
             access_count: memory.access.count,
@@ -106,6 +121,11 @@ impl Document {
             expires_at: memory.expires_at.map(iso8601),
         }
     }
+}
+
+fn reading(reader: &Caller, id: &MemoryId, offset: Option<usize>) -> String {
+    let user_id = reader.principal.subject.as_deref().unwrap_or_default();
+    reading_call("recall_memory", &[("user_id", user_id), ("memory_id", id.as_str())], offset)
 }
 
 impl From<Link> for LinkDocument {
@@ -128,14 +148,23 @@ pub struct Found<Hit> {
 }
 
 impl<Hit: Serialize> Found<Hit> {
-    /// The reply with these results, each made by `hit`.
+    /// The reply with these results, each made by `hit` of the memory and its score; what was read by its id has 1.
     ///
     /// # Errors
     /// As for [`to_value`](crate::tool::to_value).
-    pub fn reply(recalled: Recalled, hit: impl Fn(loci_engine::Hit) -> Hit) -> Result<Reply> {
+    pub fn reply(reader: &Caller, results: Results, hit: impl Fn(Document, f64) -> Hit) -> Result<Reply> {
+        let recalled = match results {
+            Results::Recalled(recalled) => recalled,
+            Results::Page(page) => {
+                let found = Found { count: 1, results: vec![hit(Document::page(reader, *page), 1.0)] };
+                return Ok(Reply::json(crate::tool::to_value(&found)?));
+            }
+        };
         let explanations = recalled.hits.iter().map(explained).collect();
+        let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
+        let hit = |found: loci_engine::Hit| hit(Document::shown(reader, found.memory, found.length), found.score);
         let found = Found { count: recalled.hits.len(), results: recalled.hits.into_iter().map(hit).collect() };
-        let reply = Reply::json(crate::tool::to_value(&found)?).with_notice(recalled.degraded);
+        let reply = Reply::json(crate::tool::to_value(&found)?).with_notice(both(recalled.degraded, left_out));
         Ok(reply.with_explanations(explanations))
     }
 }

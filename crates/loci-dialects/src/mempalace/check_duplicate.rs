@@ -1,13 +1,14 @@
 //! `mempalace_check_duplicate`: see whether something is filed already.
 
 use loci_core::{Caller, CollectionFilter, Error, Result, Scope};
-use loci_engine::{Similar, SimilarQuery, check};
+use loci_engine::{Shown, Similar, SimilarQuery, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, wing};
-use crate::wire::{Authorship, rounded};
+use super::record::reading;
+use crate::wire::{Authorship, Count, Cut, both, left_out, rounded};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// What counts as a duplicate without `threshold`.
@@ -30,6 +31,8 @@ pub struct Arguments {
     /// How similar a drawer must be to count, 0 to 1: 0.87 if left out, 1 for the same text.
     #[schemars(range(min = 0.0, max = 1.0))]
     threshold: Option<f64>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
 }
 
 /// What is there.
@@ -51,21 +54,24 @@ struct Match {
     room: String,
     /// How similar it is, 0 to 1: of a long text, how much of it is there and how near, on the average.
     similarity: f64,
-    /// Its text.
+    /// Its text, or the beginning.
     content: String,
+    #[serde(flatten)]
+    cut: Cut,
     #[serde(flatten)]
     authorship: Authorship,
 }
 
 impl Match {
     /// A drawer as this reader sees it.
-    fn of(reader: &Caller, Similar { memory, cosine }: Similar) -> Self {
+    fn of(reader: &Caller, Shown { memory, length }: Shown, similarity: f64) -> Self {
         Match {
+            cut: Cut::of(length, |offset| reading(&memory.id, offset)),
             authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             wing: wing(memory.place.collection),
             room: memory.place.section,
-            similarity: rounded(f64::from(cosine).clamp(0.0, 1.0), DIGITS),
+            similarity,
             content: memory.content,
         }
     }
@@ -92,10 +98,16 @@ impl TypedTool for CheckDuplicate {
             cosine_min: (threshold - ROUNDING) as f32,
         };
         let resembling = context.engine.resembling(context.caller, &arguments.content, &query)?;
-        let found = |similar| Match::of(context.caller, similar);
-        let mut matches: Vec<Match> = resembling.similar.into_iter().map(found).collect();
-        matches.retain(|found| found.similarity >= threshold);
+        let similarity = |similar: &Similar| rounded(f64::from(similar.cosine).clamp(0.0, 1.0), DIGITS);
+        let mut similar = resembling.similar;
+        similar.retain(|similar| similarity(similar) >= threshold);
+        let similarities: Vec<f64> = similar.iter().map(similarity).collect();
+        let memories = similar.into_iter().map(|similar| similar.memory).collect();
+        let shown = context.engine.cut_to_budget(memories, arguments.budget_tokens.map(|count| count.0))?;
+        let left_out = left_out(shown.len(), similarities.len() - shown.len(), "give a higher `threshold`");
+        let found = |(shown, similarity)| Match::of(context.caller, shown, similarity);
+        let matches: Vec<Match> = shown.into_iter().zip(similarities).map(found).collect();
         let output = Output { is_duplicate: !matches.is_empty(), matches };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(resembling.degraded))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(both(resembling.degraded, left_out)))
     }
 }

@@ -1,25 +1,27 @@
-//! `mempalace_get_drawer`: one drawer, whole.
+//! `mempalace_get_drawer`: one drawer by its id.
 
-use loci_core::{Caller, Error, Memory, Redactions, Result, Scope};
-use loci_engine::passage_count;
+use loci_core::{Caller, Error, Redactions, Result, Scope};
+use loci_engine::{TextPage, passage_count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, wing};
 use super::diary_write::TOPIC;
-use super::record::{ADDED_BY, LINES, drawer, source_name};
-use crate::wire::{Authorship, offset8601};
+use super::record::{ADDED_BY, LINES, drawer, reading, source_name};
+use crate::wire::{Authorship, Cut, Offset, offset8601};
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct GetDrawer;
 
-/// Read one drawer whole, word for word, with what is known about it.
+/// Read one drawer, word for word, with what is known about it. A text that is too long for one reply comes in pages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The id of the drawer.
     drawer_id: String,
+    /// Where in the text to begin, in characters: the `next_offset` of the page before.
+    offset: Option<Offset>,
 }
 
 /// A drawer.
@@ -27,8 +29,10 @@ pub struct Arguments {
 pub struct Output {
     /// Its id.
     drawer_id: String,
-    /// The text.
+    /// The text, or a page of it.
     content: String,
+    #[serde(flatten)]
+    cut: Cut,
     /// Its wing.
     wing: String,
     /// Its room.
@@ -76,7 +80,9 @@ struct Metadata {
 
 impl Output {
     /// A drawer as this reader sees it.
-    fn of(reader: &Caller, mut memory: Memory) -> Self {
+    fn of(reader: &Caller, page: TextPage, chunks: usize) -> Self {
+        let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
+        let mut memory = page.memory;
         let authorship = Authorship::of(reader, &memory);
         let source_file = source_name(&memory);
         let mut attribute = |name| memory.attributes.remove(name);
@@ -93,11 +99,12 @@ impl Output {
                 kind: memory.kind,
                 title: memory.title,
                 tags: memory.tags,
-                chunks: passage_count(&memory.content),
+                chunks,
                 authorship,
             },
             drawer_id: memory.id.to_string(),
             content: memory.content,
+            cut,
             wing: wing(memory.place.collection),
             room: memory.place.section,
         }
@@ -119,6 +126,9 @@ impl TypedTool for GetDrawer {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = context.engine.memory_id(context.caller, "drawer_id", &arguments.drawer_id)?;
-        Ok(Reply::json(crate::tool::to_value(&Output::of(context.caller, drawer(context, &id)?))?))
+        let drawer = drawer(context, &id)?;
+        let chunks = passage_count(&drawer.content);
+        let page = context.engine.text_page(drawer, arguments.offset.map_or(0, |offset| offset.0), None)?;
+        Ok(Reply::json(crate::tool::to_value(&Output::of(context.caller, page, chunks))?))
     }
 }

@@ -7,6 +7,7 @@ use loci_engine::SOURCE_FILE;
 
 use super::arguments::wing;
 use crate::Context;
+use crate::wire::reading_call;
 
 /// The attribute that says who filed a drawer.
 pub const ADDED_BY: &str = "added_by";
@@ -82,4 +83,9 @@ fn counts(places: &[Tally], name: impl Fn(&Tally) -> String) -> BTreeMap<String,
         *counts.entry(name(place)).or_default() += place.memories;
     }
     counts
+}
+
+/// The call that reads a drawer, from an offset if there is one.
+pub fn reading(id: &MemoryId, offset: Option<usize>) -> String {
+    reading_call("mempalace_get_drawer", &[("drawer_id", id.as_str())], offset)
 }

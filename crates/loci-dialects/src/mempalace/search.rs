@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::arguments::{Faults, asked, collections, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
-use super::record::source_name;
-use crate::wire::{Authorship, Count, explained, offset8601, rounded, string_or_null};
+use super::record::{reading, source_name};
+use crate::wire::{Authorship, Count, Cut, both, explained, left_out, offset8601, rounded, string_or_null};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -19,7 +19,7 @@ const LIMIT_DEFAULT: usize = 5;
 
 pub struct Search;
 
-/// Find drawers by a question, by meaning and by words, best first; each comes whole, word for word. Ask before you say
+/// Find drawers by a question, by meaning and by words, best first, word for word; of a long one, the parts that answer. Ask before you say
 /// what somebody said, decided or prefers. Write the bare question, without instructions or history around it: of
 /// anything above 250 characters, only the question in it is searched. Diaries are found in the room `diary` alone.
 #[derive(Deserialize, JsonSchema)]
@@ -37,6 +37,8 @@ pub struct Arguments {
     /// loose, 2 takes everything. Nothing is left out without it.
     #[schemars(range(min = 0.0, max = 2.0))]
     max_distance: Option<f64>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
 }
 
 /// What was found.
@@ -71,8 +73,10 @@ struct Filters {
 struct Found {
     /// Its id.
     drawer_id: String,
-    /// The text.
+    /// The text, or the parts of it that fit.
     text: String,
+    #[serde(flatten)]
+    cut: Cut,
     /// Its wing.
     wing: String,
     /// Its room.
@@ -99,6 +103,7 @@ impl Found {
             matched_via: matched_via(&hit.signals, limit),
             source_file: source_name(&hit.memory),
             drawer_id: hit.memory.id.to_string(),
+            cut: Cut::of(hit.length, |offset| reading(&hit.memory.id, offset)),
             text: hit.memory.content,
             wing: wing(hit.memory.place.collection),
             room: hit.memory.place.section,
@@ -158,8 +163,10 @@ impl TypedTool for Search {
             sections: room.iter().cloned().collect(),
             ..Recall::new(query, limit, &ranking)
         };
-        let mut recalled = context.engine.recall(context.caller, &request)?;
+        let tokens = arguments.budget_tokens.map(|count| count.0);
+        let mut recalled = context.engine.recall_within(context.caller, &request, tokens)?;
         recalled.hits.retain(|hit| is_near(&hit.signals));
+        let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let explanations = recalled.hits.iter().map(explained).collect();
         let output = Output {
             query: query.to_owned(),
@@ -168,7 +175,7 @@ impl TypedTool for Search {
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,
         };
-        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(recalled.degraded);
+        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(both(recalled.degraded, left_out));
         Ok(reply.with_explanations(explanations))
     }
 }

@@ -6,6 +6,7 @@ use loci_core::{Error, Result, Space};
 use serde_json::Value;
 
 use crate::Context;
+pub use crate::wire::both;
 
 /// How long a call waits for the files to be read that were there when the process started.
 const NOTES_WAIT: Duration = Duration::from_secs(2);
@@ -13,12 +14,6 @@ const NOTES_WAIT: Duration = Duration::from_secs(2);
 /// Waits until the folder of notes is known, for a caller of its space. What is not known of it then, in a sentence.
 pub fn await_notes(context: Context<'_>) -> Option<String> {
     (context.caller.space == Space::default()).then(|| context.engine.await_notes(NOTES_WAIT)).flatten()
-}
-
-/// Two notices in one.
-pub fn both(first: Option<String>, second: Option<String>) -> Option<String> {
-    let said: Vec<String> = [first, second].into_iter().flatten().collect();
-    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// What is wrong with an argument by a rule, which gets its name and its text. What is no string, or missing, is

@@ -1,7 +1,7 @@
 //! `memory_search`: find notes and other memories by a question, page by page.
 
 use loci_core::limits::RECALL_RESULTS_MAX;
-use loci_core::{Error, Result, Scope};
+use loci_core::{Error, Forgotten, Result, Scope};
 use loci_engine::{PageRequest, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::arguments::{await_notes, both, fault};
 use super::record::Found;
-use crate::wire::{Count, explained, rounded, string_or_null};
+use crate::wire::{Count, Offset, explained, rounded, string_or_null};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `top_k`.
@@ -19,13 +19,14 @@ const SCORE_DIGITS: i32 = 6;
 
 pub struct MemorySearch;
 
-/// Find notes and other memories about something, by meaning and by words, best first. Each result is whole. Where
-/// there are more, the reply has a `next_cursor`: give it back as `cursor`, with the same query, for those that follow.
+/// Find notes and other memories about something, by meaning and by words, best first. Of a long one you get
+/// the parts that answer; its `id` reads it word for word. Where there are more, the reply has a `next_cursor`: give it
+/// back as `cursor`, with the same query, for those that follow.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What you want to know, as a question or in key words.
-    query: String,
+    /// What you want to know, as a question or in key words. Required, unless there is an `id`.
+    query: Option<String>,
     /// How many results at most: 5 if left out, 100 at most.
     top_k: Option<Count>,
     /// True to find forgotten ones, too; their `status` is `deleted`.
@@ -33,6 +34,12 @@ pub struct Arguments {
     include_deleted: bool,
     /// The `next_cursor` of the page before; leave it out for the first page.
     cursor: Option<String>,
+    /// The id of a memory to read, without a query. A text that is too long for one reply comes in pages.
+    id: Option<String>,
+    /// With `id`: where in the text to begin, in characters.
+    offset: Option<Offset>,
+    /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
+    budget_tokens: Option<Count>,
 }
 
 /// A page of results.
@@ -56,16 +63,33 @@ impl TypedTool for MemorySearch {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        fault(arguments, "query", check::query).into_iter().collect()
+        let is_missing = arguments.get("query").is_none() && arguments.get("id").is_none();
+        fault(arguments, "query", check::query).into_iter().chain(is_missing.then(missing_query)).collect()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let unread = await_notes(context);
+        let tokens = arguments.budget_tokens.map(|count| count.0);
+        let query = match (arguments.query, arguments.id) {
+            (Some(_), Some(_)) => return Err(Error::invalid("id", "does not go with `query`")),
+            (Some(query), None) => query,
+            (None, Some(id)) => {
+                let Context { engine, caller } = context;
+                let id = engine.memory_id(caller, "id", &id)?;
+                let forgotten = if arguments.include_deleted { Forgotten::Show } else { Forgotten::Hide };
+                let memory = engine.show_among(caller, &id, forgotten)?;
+                let page = engine.text_page(memory, arguments.offset.map_or(0, |offset| offset.0), tokens)?;
+                let output = Output { results: vec![Found::page(caller, page)], next_cursor: None };
+                return Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(unread));
+            }
+            (None, None) => return Err(missing_query()),
+        };
         let request = PageRequest {
-            query: &arguments.query,
+            query: &query,
             with_forgotten: arguments.include_deleted,
             limit: arguments.top_k.map_or(TOP_K_DEFAULT, |count| count.0).min(RECALL_RESULTS_MAX),
             cursor: arguments.cursor.as_deref(),
+            budget_tokens: tokens,
         };
         let page = context.engine.page(context.caller, &request)?;
         let mut hits = page.hits;
@@ -82,4 +106,8 @@ impl TypedTool for MemorySearch {
         let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(both(unread, page.degraded));
         Ok(reply.with_explanations(explanations))
     }
+}
+
+fn missing_query() -> Error {
+    Error::invalid("query", "is missing; it must be a string, unless there is an `id`")
 }

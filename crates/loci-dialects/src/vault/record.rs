@@ -1,12 +1,12 @@
 //! A memory in this dialect's terms.
 
-use loci_core::{Caller, Error, Result};
-use loci_engine::{Hit, shown_title};
+use loci_core::{Caller, Error, Memory, MemoryId, Result};
+use loci_engine::{Hit, TextPage, shown_title};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::wire::{Authorship, rfc3339};
+use crate::wire::{Authorship, Cut, reading_call, rfc3339};
 
 /// The status of a memory that everybody finds.
 pub const ACTIVE: &str = "active";
@@ -20,9 +20,11 @@ pub struct Found {
     id: String,
     /// Its title; of a memory without one, its first line.
     title: String,
-    /// Its text.
+    /// Its text, or the parts of it that fit.
     body: String,
-    /// How well it fits the query, 0 to 1.
+    #[serde(flatten)]
+    cut: Cut,
+    /// How well it fits the query, 0 to 1; 1 for what was asked for by its id.
     score: f64,
     /// Its labels.
     tags: Vec<String>,
@@ -40,14 +42,25 @@ pub struct Found {
 }
 
 impl Found {
-    /// A memory as this reader sees it.
+    /// A result as this reader sees it.
     pub fn of(reader: &Caller, hit: Hit) -> Self {
-        let Hit { memory, score, .. } = hit;
+        let cut = Cut::of(hit.length, |offset| reading(&hit.memory.id, offset));
+        Found::with(reader, hit.memory, cut, hit.score)
+    }
+
+    /// A page of the text of a memory.
+    pub fn page(reader: &Caller, page: TextPage) -> Self {
+        let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
+        Found::with(reader, page.memory, cut, 1.0)
+    }
+
+    fn with(reader: &Caller, memory: Memory, cut: Cut, score: f64) -> Self {
         Found {
             authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             title: shown_title(&memory).into_owned(),
             body: memory.content,
+            cut,
             score,
             tags: memory.tags,
             status: if memory.forgotten_at.is_some() { DELETED } else { ACTIVE },
@@ -56,6 +69,10 @@ impl Found {
             deleted_at: memory.forgotten_at.map(rfc3339),
         }
     }
+}
+
+fn reading(id: &MemoryId, offset: Option<usize>) -> String {
+    reading_call("memory_search", &[("id", id.as_str())], offset)
 }
 
 /// An answer that was kept under a key.

@@ -21,6 +21,10 @@ fn by_id() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let ends = json!({"source_wing": "hall", "source_room": "open", "target_wing": "hall", "target_room": "yard"});
     vec![
         ("vault", "memory_forget", "id", json!({})),
+        ("vault", "memory_search", "id", json!({})),
+        ("mememory", "list", "id", json!({})),
+        ("memory-mcp", "recall_memory", "memory_id", json!({"user_id": "bob"})),
+        ("memory-mcp", "hybrid_search", "memory_id", json!({"user_id": "bob"})),
         ("mememory", "remember", "supersedes", json!({"content": "x"})),
         ("mememory", "update", "id", json!({"content": "x"})),
         ("mememory", "forget", "id", json!({})),

@@ -3,7 +3,6 @@
 use loci_core::{Caller, CollectionFilter, FilingOrder, Filter, Memory, OwnerFilter, Page, Result, Tier, limits};
 
 use crate::Engine;
-use crate::ops::recall::reply_size;
 
 /// Memories that are read at a time where only their beginnings are shown.
 const READ_AT_ONCE: usize = 25;
@@ -42,8 +41,7 @@ impl Engine {
     /// The memories that the caller may read and that pass, and how many there are.
     ///
     /// # Errors
-    /// `too_large` if the records together exceed [`limits::REPLY_CONTENT_BYTES_MAX`]; `unavailable` if the store
-    /// cannot be read.
+    /// `unavailable` if the store cannot be read.
     pub fn browse(&self, caller: &Caller, request: Browse) -> Result<Browsed> {
         let filter = self.browsed(caller, &request);
         let memories = self.filed_under(&filter, &request)?;
@@ -90,7 +88,6 @@ impl Engine {
             }
             offset = offset.saturating_add(page.limit);
         }
-        reply_size(memories.iter().map(Memory::text_bytes).sum())?;
         Ok(memories)
     }
 }

@@ -15,6 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
+use loci_search::analysis::query_terms;
 use sha2::Sha256;
 
 use crate::ops::recall::{Paging, Ranking};
@@ -40,6 +41,8 @@ pub struct PageRequest<'a> {
     pub limit: usize,
     /// Where the page before ended; the first page, if none.
     pub cursor: Option<&'a str>,
+    /// Tokens of the page; those [of the installation](Engine::reply_budget), if none.
+    pub budget_tokens: Option<usize>,
 }
 
 /// Some results.
@@ -124,8 +127,8 @@ fn cut<const BYTES: usize>(hash: Hmac<Sha256>) -> [u8; BYTES] {
 
 impl Engine {
     /// The results of a search after those of the pages before: none twice, and none left out, whatever else
-    /// changed meanwhile, unless `degraded` says why. A page has fewer results than asked for where more would be
-    /// too much for a reply. Scores are comparable from page to page; of a query that quotes something, all pages
+    /// changed meanwhile, unless `degraded` says why. Long texts show the passages that answer, and a page has fewer
+    /// results than asked for, but one at least, where its budget ends. Scores are comparable from page to page; of a query that quotes something, all pages
     /// hold it word for word, or none does.
     ///
     /// # Errors
@@ -158,7 +161,7 @@ impl Engine {
         let ranking = self.rank(caller, &recall, limit + 1, Some(&paging))?;
         let is_quoted = ranking.is_quoted;
         let mut notices = ranking.notices.clone();
-        let (hits, has_more) = self.fitting(ranking, limit)?;
+        let (hits, has_more) = self.fitting(ranking, request, limit)?;
 
         returned.ids.extend(hits.iter().map(|hit| cursors.id_hash(&hit.memory.id)));
         returned.ids.sort_unstable();
@@ -172,17 +175,23 @@ impl Engine {
         Ok(HitPage { hits, next_cursor, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
     }
 
-    /// The first results, at most `limit` and at least one, as many as a reply carries; and whether there are more.
-    fn fitting(&self, mut ranking: Ranking, limit: usize) -> Result<(Vec<Hit>, bool)> {
+    /// The first results, at most `limit` and at least one, as many as the page has room for; and whether there are more.
+    fn fitting(&self, mut ranking: Ranking, request: &PageRequest<'_>, limit: usize) -> Result<(Vec<Hit>, bool)> {
+        let mut budget = self.reply_budget(request.budget_tokens);
+        let terms = query_terms(request.query);
         let mut hits = Vec::with_capacity(limit);
-        let mut bytes = 0;
         while !ranking.is_read() {
-            for hit in self.next_hits(&mut ranking, limit + 1 - hits.len())? {
-                bytes += hit.memory.text_bytes();
-                if hits.len() == limit || bytes > limits::REPLY_CONTENT_BYTES_MAX && !hits.is_empty() {
+            let next = self.next_hits(&mut ranking, limit + 1 - hits.len())?;
+            let mut left = (next.len() + ranking.len()).min(limit - hits.len());
+            for mut hit in next {
+                if hits.len() == limit {
                     return Ok((hits, true));
                 }
-                hits.push(hit);
+                match budget.cut(&mut hit.memory, left, &terms, Some(hit.signals.passage))? {
+                    Some(length) => hits.push(Hit { length, ..hit }),
+                    None => return Ok((hits, true)),
+                }
+                left -= 1;
             }
         }
         Ok((hits, false))
@@ -200,7 +209,8 @@ mod tests {
     use super::*;
     use crate::{Conversation, Message, Remember, Role, SearchMode};
 
-    const REQUEST: PageRequest<'_> = PageRequest { query: "tea", with_forgotten: false, limit: 10, cursor: None };
+    const REQUEST: PageRequest<'_> =
+        PageRequest { query: "tea", with_forgotten: false, limit: 10, cursor: None, budget_tokens: None };
 
     fn engine() -> Engine {
         let clock: Arc<dyn Clock> = Arc::new(FixedClock::default());
@@ -264,7 +274,7 @@ mod tests {
             let (returned, forgotten) = (before.len(), Forgotten::Hide);
             let paging = Paging { returned, is_returned: &is_returned, is_quoted: None, forgotten };
             let ranking = engine.rank(&local, &recall, 100, Some(&paging)).unwrap();
-            let hits = engine.fitting(ranking, 100).unwrap().0;
+            let hits = engine.fitting(ranking, &REQUEST, 100).unwrap().0;
             hits.into_iter().map(|hit| hit.memory).collect::<Vec<_>>()
         };
         let origin = |memory: &loci_core::Memory| memory.source.as_ref().unwrap_or(&memory.id).clone();

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use std::vec;
 
 use loci_core::{
-    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Error, ErrorCode, Filter, Forgotten,
-    MARKS_MAX, Memory, MemoryId, QueryVector, Result, Superseded, Tier, Timestamp, limits,
+    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, MARKS_MAX, Memory,
+    MemoryId, QueryVector, Result, Superseded, Tier, Timestamp,
 };
 use loci_search::dates;
 use loci_search::document::TIME;
@@ -46,7 +46,7 @@ pub struct Recall<'a> {
     pub sections: Vec<String>,
     /// Only memories with all of these tags.
     pub tags: Vec<String>,
-    /// How many results at most; clamps to [`limits::RECALL_RESULTS_MAX`], or to `results_max` of the
+    /// How many results at most; clamps to [`RECALL_RESULTS_MAX`](loci_core::limits::RECALL_RESULTS_MAX), or to `results_max` of the
     /// [`Policy`](crate::Policy) where that is more.
     pub limit: usize,
     /// The caller's own ranking: the score of a candidate.
@@ -117,8 +117,11 @@ impl Signals {
 /// A result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The memory. Where accesses count, its own are those before this search.
+    /// The memory. Where accesses count, its own are those before this search. Its content is cut, if there is a
+    /// `length`.
     pub memory: Memory,
+    /// Characters of the whole content, if not all is shown.
+    pub length: Option<usize>,
     /// Its score by the caller's ranking.
     pub score: f64,
     /// Why.
@@ -130,6 +133,8 @@ pub struct Hit {
 pub struct Recalled {
     /// Results, best first; among equals those made from a message first, then by id.
     pub hits: Vec<Hit>,
+    /// Further results that were asked for and for which the reply has no room.
+    pub left_out: usize,
     /// Why the search was less than it should be, in a sentence; none if it was whole.
     pub degraded: Option<String>,
 }
@@ -165,7 +170,12 @@ pub(crate) struct Ranking {
 impl Ranking {
     /// Whether all of it was read.
     pub(crate) fn is_read(&self) -> bool {
-        self.ranked.as_slice().is_empty()
+        self.len() == 0
+    }
+
+    /// How many were not read yet.
+    pub(crate) fn len(&self) -> usize {
+        self.ranked.as_slice().len()
     }
 }
 
@@ -218,33 +228,14 @@ impl Marks {
 }
 
 impl Engine {
-    /// The best memories for a question among those that the caller may read. Memories that a
-    /// live one supersedes are left out, and so is the lesser one of a message and the memory made
-    /// from it.
+    /// The best memories for a question among those that the caller may read, with their whole texts. Memories that a
+    /// live one supersedes are left out, and so is the lesser one of a message and the memory made from it.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for a blank or over-long query; `too_large` if the
-    /// results together exceed [`limits::REPLY_CONTENT_BYTES_MAX`]; `unavailable` if the store
+    /// `invalid_argument` or `too_large` for a blank or over-long query; `unavailable` if the store
     /// cannot be read. A model that does not answer degrades the search, it does not fail it.
     pub fn recall(&self, caller: &Caller, request: &Recall<'_>) -> Result<Recalled> {
-        let limit = request.limit.clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
-        let mut ranking = self.rank(caller, request, limit, None)?;
-        let mut hits: Vec<Hit> = Vec::with_capacity(limit);
-        let mut bytes = 0;
-        while hits.len() < limit && !ranking.is_read() {
-            let next = self.next_hits(&mut ranking, limit - hits.len())?;
-            bytes += next.iter().map(|hit| hit.memory.text_bytes()).sum::<usize>();
-            hits.extend(next);
-            reply_size(bytes)?;
-        }
-        if request.counts_access {
-            for hit in &mut hits {
-                hit.memory.access.count = hit.signals.access_count;
-                self.count_access(&caller.space, &hit.memory.id);
-            }
-        }
-        let notices = ranking.notices;
-        Ok(Recalled { hits, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
+        self.recall_as(caller, request, None)
     }
 
     /// Candidates for so many results in the caller's ranking, without the results of the pages before. Where
@@ -354,7 +345,7 @@ impl Engine {
         for (score, signals, id) in next {
             if let Some(mut memory) = memories.next_if(|memory| memory.id == id) {
                 memory.access = memory.access.plus(ranking.unwritten.get(&id).copied().unwrap_or_default());
-                hits.push(Hit { memory, score, signals });
+                hits.push(Hit { memory, length: None, score, signals });
             }
         }
         Ok(hits)
@@ -639,16 +630,4 @@ fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> Vec<(f6
 
 fn by_id(left: &Candidate, right: &Candidate) -> Ordering {
     left.id.cmp(&right.id)
-}
-
-/// Refuses a reply that no client could take.
-pub(crate) fn reply_size(bytes: usize) -> Result<()> {
-    let bytes_max = limits::REPLY_CONTENT_BYTES_MAX;
-    if bytes <= bytes_max {
-        return Ok(());
-    }
-    let message = format!(
-        "the results hold {bytes} bytes of text or more, and a reply carries {bytes_max}; ask for fewer at a time"
-    );
-    Err(Error::new(ErrorCode::TooLarge, message))
 }

@@ -1,6 +1,6 @@
 //! One memory by its id.
 
-use loci_core::{Caller, CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope};
+use loci_core::{Caller, CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier};
 
 use crate::Engine;
 
@@ -68,5 +68,13 @@ impl Engine {
     /// As for [`show`](Engine::show).
     pub fn show_among(&self, caller: &Caller, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
         self.readable_among(caller, id, forgotten)
+    }
+
+    /// The same of these tiers alone; messages of conversations come through them.
+    ///
+    /// # Errors
+    /// As for [`show`](Engine::show).
+    pub fn show_of(&self, caller: &Caller, id: &MemoryId, tiers: &[Tier], forgotten: Forgotten) -> Result<Memory> {
+        self.readable_of(caller, id, tiers, forgotten)
     }
 }

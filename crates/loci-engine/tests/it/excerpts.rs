@@ -37,3 +37,90 @@ fn what_has_more_tokens_than_estimated_is_made_shorter() {
         assert_eq!(excerpt.tokens, 2 * excerpt.text.chars().count());
     }
 }
+
+/// Counts the bytes that it counts the tokens of.
+#[derive(Debug, Default)]
+struct Counting(AtomicU64);
+
+impl TokenCounter for Counting {
+    fn count(&self, text: &str) -> usize {
+        self.0.fetch_add(text.len() as u64, Ordering::Relaxed);
+        text.len().div_ceil(4)
+    }
+}
+
+/// Twelve texts of a megabyte: a reply is made of a part of each, and a part of each is counted.
+#[test]
+fn megabytes_are_shown_in_part_and_never_counted_whole() {
+    const BUDGET: usize = 25_000;
+    let counter = Arc::new(Counting::default());
+    let engine = bench_with(Arc::new(HashingEmbedder::default()), SearchMode::Words).engine;
+    let engine = engine.with_token_counter(counter.clone());
+    let local = Caller::local();
+    let filler = FILLER.repeat(limits::CONTENT_BYTES_MAX / FILLER.len() - 10);
+    for number in 0..12 {
+        let content = format!("{}The honey of hive {number} is sold.\n\n{}", &filler, FILLER);
+        engine.remember(&local, fact(&content, Visibility::Common)).unwrap();
+    }
+    let request = Recall { limit: 12, ..question("which honey is sold?") };
+    let recalled = engine.recall_within(&local, &request, None).unwrap();
+    assert_eq!((recalled.hits.len(), recalled.left_out), (12, 0));
+    let shown: usize = recalled.hits.iter().map(|hit| hit.memory.content.len()).sum();
+    assert!(recalled.hits.iter().all(|hit| hit.memory.content.contains("is sold.") && hit.length.is_some()));
+    assert!(shown <= 4 * BUDGET && counter.0.load(Ordering::Relaxed) <= 8 * BUDGET as u64, "{shown} {counter:?}");
+
+    let listed = engine.list_within(&local, everything(1_000), None).unwrap();
+    assert_eq!((listed.shown.len(), listed.left_out), (12, 0));
+    let few = engine.list_within(&local, everything(1_000), Some(1_000)).unwrap();
+    assert_eq!((few.shown.len() + few.left_out, few.shown.len()), (12, 3));
+    let rest = engine.list_within(&local, List { offset: 3, ..everything(1_000) }, Some(1_000)).unwrap();
+    assert_eq!((rest.shown.len() + rest.left_out, rest.shown[0].memory.id == listed.shown[3].memory.id), (9, true));
+}
+
+/// Whatever the budget, something is shown, the rest is counted, and no more is spent than there is.
+#[test]
+fn the_first_result_is_always_shown() {
+    let engine = bench_with(Arc::new(HashingEmbedder::default()), SearchMode::Words).engine;
+    let local = Caller::local();
+    for number in 0..40 {
+        let content = format!("The honey of hive {number}.\n\n{}", FILLER.repeat(number));
+        engine.remember(&local, fact(&content, Visibility::Common)).unwrap();
+    }
+    let mut before = 0;
+    for tokens in [1, 100, 400, 1_000, 3_000, 10_000, 200_000, usize::MAX] {
+        let request = Recall { limit: 40, ..question("honey") };
+        let recalled = engine.recall_within(&local, &request, Some(tokens)).unwrap();
+        let hits = recalled.hits.len();
+        assert!(hits >= 1.max(before) && hits + recalled.left_out == 40, "{tokens}: {hits}");
+        let shown: usize = recalled.hits.iter().map(|hit| engine.count_tokens(&hit.memory.content)).sum();
+        assert!(shown <= tokens.max(200), "{shown} of {tokens}");
+        before = hits;
+    }
+    assert_eq!(before, 40);
+    let whole = engine.recall(&local, &Recall { limit: 40, ..question("honey") }).unwrap();
+    assert!(whole.left_out == 0 && whole.hits.iter().all(|hit| hit.length.is_none()));
+}
+
+#[test]
+fn pages_are_the_text_word_for_word() {
+    let engine = engine();
+    let texts = [String::new(), "short".to_owned(), FILLER.repeat(300), "x".repeat(9_000), "日本語。".repeat(2_000)];
+    for text in texts {
+        let memory = engine.remember(&Caller::local(), fact(&format!("-{text}"), Visibility::Common)).unwrap().memory;
+        for tokens in [1, 500, 25_000] {
+            let (mut read, mut offset, mut pages) = (String::new(), Some(0), 0);
+            while let Some(from) = offset {
+                let page = engine.text_page(memory.clone(), from, Some(tokens)).unwrap();
+                assert!(engine.count_tokens(&page.memory.content) <= tokens.max(200));
+                assert_eq!(page.length.is_some(), page.memory.content != memory.content);
+                read += &page.memory.content;
+                offset = page.next_offset;
+                pages += 1;
+            }
+            assert_eq!((read == memory.content, pages == 1), (true, memory.content.len() < 100 || tokens == 25_000));
+        }
+        let length = memory.content.chars().count();
+        let beyond = engine.text_page(memory, length, None).unwrap_err();
+        assert_eq!((beyond.code, beyond.argument.as_deref()), (ErrorCode::InvalidArgument, Some("offset")));
+    }
+}

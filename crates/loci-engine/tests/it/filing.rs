@@ -228,8 +228,11 @@ fn the_beginnings_of_long_texts_are_gone_through() {
     let expected: Vec<String> = (1..29).rev().map(|number| format!("{number:02} ä")).collect();
     let shown: Vec<String> = browsed.memories.into_iter().map(|memory| memory.content).collect();
     assert_eq!((shown, browsed.total), (expected, 30));
-    let whole = Browse { characters_max: None, ..all };
-    assert_eq!(engine.browse(&ann, whole).unwrap_err().code, ErrorCode::TooLarge);
+    let whole = engine.browse(&ann, Browse { characters_max: None, ..all }).unwrap().memories;
+    assert!(whole.iter().all(|memory| memory.content.chars().count() == 200_003));
+    let shown = engine.cut_to_budget(whole, None).unwrap();
+    assert_eq!(shown.len(), 28);
+    assert!(shown.iter().all(|shown| shown.length == Some(200_003) && shown.memory.content.ends_with("\n\n…")));
 }
 
 /// A memory that changes between the look and the write keeps both changes.

@@ -51,7 +51,13 @@ fn pages_begin_with_all_that_hold_an_identifier() {
     let engine = engine_with(&codes.iter().map(String::as_str).collect::<Vec<_>>());
     let (mut cursor, mut found) = (None, Vec::new());
     for _ in 0..4 {
-        let request = PageRequest { query: QUESTION, with_forgotten: false, limit: 3, cursor: cursor.as_deref() };
+        let request = PageRequest {
+            query: QUESTION,
+            with_forgotten: false,
+            limit: 3,
+            cursor: cursor.as_deref(),
+            budget_tokens: None,
+        };
         let page = engine.page(&Caller::local(), &request).unwrap();
         found.extend(page.hits.into_iter().map(|hit| hit.memory.content));
         cursor = page.next_cursor;

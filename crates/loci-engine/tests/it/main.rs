@@ -290,19 +290,3 @@ fn repeated_tags_count_once_and_limits_hold() {
     }
     assert_eq!(engine.size().unwrap().memories, 1);
 }
-
-/// Records that are larger together than a reply may be: the caller is told, nothing is cut.
-#[test]
-fn a_reply_beyond_its_limit_is_refused_whole() {
-    let engine = engine_with(Arc::new(FailingEmbedder::default()));
-    let local = Caller::local();
-    let content = "word ".repeat(limits::CONTENT_BYTES_MAX / 5);
-    let fitting = limits::REPLY_CONTENT_BYTES_MAX / content.len();
-    for _ in 0..=fitting {
-        engine.remember(&local, fact(&content, Visibility::Common)).unwrap();
-    }
-    let error = engine.list(&local, everything(fitting + 1)).unwrap_err();
-    assert_eq!(error.code, ErrorCode::TooLarge);
-    assert!(error.message.contains("ask for fewer"));
-    assert_eq!(engine.list(&local, everything(fitting)).unwrap().len(), fitting);
-}

@@ -11,7 +11,7 @@ use super::*;
 const QUERY: &str = "red kettle";
 
 fn request(limit: usize, cursor: Option<&str>) -> PageRequest<'_> {
-    PageRequest { query: QUERY, with_forgotten: false, limit, cursor }
+    PageRequest { query: QUERY, with_forgotten: false, limit, cursor, budget_tokens: None }
 }
 
 fn ids(page: &HitPage) -> Vec<MemoryId> {
@@ -86,7 +86,7 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
         let (mut returned, mut cursor) = (Vec::new(), None);
         loop {
             let limit = 1 + random.below(30);
-            let request = PageRequest { query, with_forgotten, limit, cursor: cursor.as_deref() };
+            let request = PageRequest { query, with_forgotten, limit, cursor: cursor.as_deref(), budget_tokens: None };
             let page = engine.page(&local, &request).unwrap();
             let places: Vec<_> = page.hits.iter().map(|hit| (-hit.score, &hit.memory.id)).collect();
             assert!(places.is_sorted(), "seed {seed}: {places:?}");
@@ -211,16 +211,17 @@ fn a_cursor_is_of_one_search_and_one_caller() {
 }
 
 #[test]
-fn a_page_carries_no_more_than_a_reply() {
+fn a_page_ends_where_its_budget_does() {
     let engine = engine_with(Arc::new(FailingEmbedder::default()));
     let local = Caller::local();
     let content = "red kettle ".repeat(limits::CONTENT_BYTES_MAX / 11);
-    let fitting = limits::REPLY_CONTENT_BYTES_MAX / content.len();
-    for _ in 0..=fitting {
+    for _ in 0..9 {
         engine.remember(&local, fact(&content, Visibility::Common)).unwrap();
     }
-    let pages = pages(&engine, &local, request(100, None));
-    assert_eq!(pages.iter().map(|page| page.hits.len()).collect::<Vec<_>>(), [fitting, 1]);
+    for (budget_tokens, expected) in [(None, vec![9]), (Some(2_300), vec![7, 2]), (Some(1), vec![1; 9])] {
+        let pages = pages(&engine, &local, PageRequest { budget_tokens, ..request(100, None) });
+        assert_eq!(pages.iter().map(|page| page.hits.len()).collect::<Vec<_>>(), expected);
+    }
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
     let ann = caller("ann", &WRITER);
     let similar = SimilarQuery { collections: CollectionFilter::Any, cosine_min: 0.9, limit: 5 };
     let outcomes = |engine: &Engine| {
-        let page = PageRequest { query: "tea", with_forgotten: false, limit: 5, cursor: None };
+        let page = PageRequest { query: "tea", with_forgotten: false, limit: 5, cursor: None, budget_tokens: None };
         [
             engine.recall(&ann, &question("tea")).map(|_| ()),
             engine.page(&ann, &page).map(|_| ()),

@@ -34,7 +34,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     let mut text = String::new();
     for hit in recalled.hits {
         let why = explained(&hit);
-        let Hit { memory, score, signals } = hit;
+        let Hit { memory, score, signals, .. } = hit;
         let record = Record::of(&Caller::local(), memory);
         text += &format!("{score:.3}  {}", listed_text(&record));
         let mut value = json!({"memory": record, "score": score});

@@ -1,6 +1,6 @@
 //! The list itself. Help texts, `loci config` and the reference page are made from it.
 
-use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, TTL_DAYS_MAX};
+use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, REPLY_TOKENS_MAX, TTL_DAYS_MAX};
 
 use super::{Form, Preset, Setting};
 
@@ -11,7 +11,7 @@ const LLM_SECONDS_MAX: u64 = 90;
 /// The largest weight. Only the ratio of weights counts, so this keeps nothing from anyone.
 const WEIGHT_MAX: f64 = 1_000.0;
 
-/// A setting without a flag and without another variable.
+/// A text without a flag, another variable and a default.
 const UNNAMED: Setting =
     Setting { key: "", flag: None, variable: "", alias: None, default: Preset::Unset, form: Form::Text, meaning: "" };
 
@@ -115,10 +115,8 @@ settings! {
         key: "public_url",
         flag: Some("public-url"),
         variable: "LOCI_PUBLIC_URL",
-        alias: None,
-        default: Preset::Unset,
-        form: Form::Text,
         meaning: "URL under which clients reach the HTTP server through a proxy, such as https://memory.example.org; its host and origin are served, and clients are told to get tokens for it",
+        ..UNNAMED
     };
     /// Whose word counts for where a request came from.
     TRUSTED_PROXIES = Setting {
@@ -143,20 +141,16 @@ settings! {
         key: "tls.certificate",
         flag: Some("tls-cert"),
         variable: "LOCI_TLS_CERTIFICATE",
-        alias: None,
-        default: Preset::Unset,
-        form: Form::Text,
         meaning: "PEM file with the certificate of the HTTP server and its chain; with it, the server speaks HTTPS. Read again when it changes",
+        ..UNNAMED
     };
     /// Its key.
     TLS_KEY = Setting {
         key: "tls.key",
         flag: Some("tls-key"),
         variable: "LOCI_TLS_KEY",
-        alias: None,
-        default: Preset::Unset,
-        form: Form::Text,
         meaning: "PEM file with the private key of that certificate",
+        ..UNNAMED
     };
     /// How often one subject may call.
     RATE_LIMIT_PER_MINUTE = Setting {
@@ -348,6 +342,15 @@ settings! {
         default: Preset::Text("100"),
         form: Form::Whole { min: 1, max: LIST_RESULTS_MAX as u64 },
         meaning: "Results of one search by the memory-mcp tools; a larger limit clamps to it",
+    };
+    /// How much of long texts a reply shows.
+    REPLY_TOKENS = Setting {
+        key: "reply_tokens",
+        variable: "LOCI_REPLY_TOKENS",
+        default: Preset::Text("25000"),
+        form: Form::Whole { min: 1_000, max: REPLY_TOKENS_MAX as u64 },
+        meaning: "Tokens of a reply to a search, list or recall, where the call has no `budget_tokens`; of long texts, the parts that answer are shown",
+        ..UNNAMED
     };
     /// How long soft deletion can be undone by hand.
     PURGE_DAYS = Setting {

@@ -24,6 +24,7 @@ impl Bindings {
     pub fn check(&mut self, expected: &Value, found: &Value, place: &str) -> Result<(), String> {
         match (expected, found) {
             (Value::String(hole), _) if hole == "$_" => Ok(()),
+            (Value::String(text), _) if text.contains("${") => same(&self.fill_text(text)?.into(), found, place),
             (Value::String(hole), _) if hole.starts_with('$') => {
                 let bound = self.0.entry(hole[1..].to_owned()).or_insert_with(|| found.clone());
                 same(bound, found, place)
@@ -75,11 +76,17 @@ impl Bindings {
             Value::String(text) => Value::String(self.fill_text(text)?),
             Value::Object(repeat) if repeat.contains_key("$repeat") => {
                 let times = repeat.get("times").and_then(Value::as_u64).ok_or("times takes a number")? as usize;
-                match &repeat["$repeat"] {
+                match self.fill(&repeat["$repeat"])? {
                     Value::String(unit) => Value::String(unit.repeat(times)),
-                    Value::Array(items) => self.fill(&vec![items.clone(); times].into_iter().flatten().collect())?,
+                    Value::Array(items) => vec![items; times].into_iter().flatten().collect(),
                     _ => return Err("$repeat takes a string or an array".to_owned()),
                 }
+            }
+            Value::Object(joined) if joined.contains_key("$concat") => {
+                let parts = self.fill(&joined["$concat"])?;
+                let text = |part: &Value| part.as_str().map(str::to_owned).ok_or("$concat takes strings");
+                let parts = parts.as_array().ok_or("$concat takes an array")?.iter().map(text);
+                Value::String(parts.collect::<Result<_, _>>()?)
             }
             Value::Object(fields) => {
                 let fill = |(key, value): (&String, &Value)| Ok((key.clone(), self.fill(value)?));

@@ -37,8 +37,8 @@
 //! another way to search, `web: answering` or `failing` a web search, and `notes: none` no folder of notes.
 //! `$project` is the path of a folder beside that of the notes, whose files are named `../project/a.rs`.
 //! Arguments may hold
-//! `{$repeat: a, times: 1048577}` for a long string, the same with an array for a long array, and
-//! `$name` or `${name}` for what an earlier step bound.
+//! `{$repeat: a, times: 1048577}` for a long string, the same with an array for a long array, `{$concat: [a, b]}` for
+//! strings behind each other, and `$name` or `${name}` for what an earlier step bound.
 
 pub mod carrier;
 mod folder;

@@ -1,0 +1,185 @@
+//! How much of each text a reply shows.
+
+use loci_core::limits::REPLY_TOKENS_MAX;
+use loci_core::{Error, Memory, Result};
+use loci_search::excerpt::{beginning, estimated_tokens, page_end};
+
+use crate::{Engine, shown_title};
+
+/// Tokens of a text that are shown at least, if it has as many.
+const TEXT_TOKENS_MIN: usize = 200;
+/// About how many tokens the names of a record's fields, its id and its times have.
+const FIELDS_TOKENS: usize = 100;
+/// About how many tokens a link of a memory has.
+const LINK_TOKENS: usize = 30;
+
+/// The tokens of a reply, which its texts share, best first.
+pub struct ReplyBudget<'a> {
+    engine: &'a Engine,
+    left: usize,
+    is_first: bool,
+}
+
+/// A memory as a reply shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// The memory. If there is a `length`, its content or the excerpts of its citations are cut, and one without a title
+    /// has the [shown one](shown_title).
+    pub memory: Memory,
+    /// Characters of the whole content, if not all is shown.
+    pub length: Option<usize>,
+}
+
+/// A part of a text, word for word.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextPage {
+    /// The memory, with this part as its content.
+    pub memory: Memory,
+    /// Characters of the whole content, if this is not all of it.
+    pub length: Option<usize>,
+    /// Where the next page begins, in characters; none if this is the last.
+    pub next_offset: Option<usize>,
+}
+
+impl ReplyBudget<'_> {
+    /// Cuts a memory to what it may have, if so many share the rest of the budget, this one included: the first ones
+    /// get more, and what one does not need goes to those that follow. A text that is too long shows what answers the
+    /// `terms` of the query, and the passage that the search found. The first memory is always shown.
+    ///
+    /// Returns the characters of the whole text if it was cut; none of this if the budget has no room for it.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn cut(
+        &mut self,
+        memory: &mut Memory,
+        sharing: usize,
+        terms: &[String],
+        passage: Option<u32>,
+    ) -> Result<Option<Option<usize>>> {
+        let share = (2 * self.left / (sharing.max(1) + 1)).min(self.left);
+        let citations = if citation_tokens(memory) > share / 2 { cut_citations(memory, share / 2) } else { false };
+        let fields = field_tokens(memory);
+        let room = share.saturating_sub(fields).max(TEXT_TOKENS_MIN);
+        let whole = self.engine.tokens_within(&memory.content, room);
+        let needed = fields + whole.unwrap_or(TEXT_TOKENS_MIN);
+        if needed > self.left && !self.is_first {
+            return Ok(None);
+        }
+        self.is_first = false;
+        if let Some(tokens) = whole {
+            self.left = self.left.saturating_sub(fields + tokens);
+            return Ok(Some(citations.then(|| memory.content.chars().count())));
+        }
+        keep_title(memory);
+        let near = passage.map(|passage| self.engine.passage_range(memory, passage)).transpose()?.flatten();
+        let excerpt = self.engine.excerpt(&memory.content, terms, near, room);
+        self.left = self.left.saturating_sub(fields + excerpt.tokens);
+        let text = excerpt.text.into_owned();
+        let length = memory.content.chars().count();
+        memory.content = text;
+        Ok(Some(Some(length)))
+    }
+}
+
+impl Engine {
+    /// A budget of so many tokens: `reply_tokens` of the [`Policy`](crate::Policy), if none, and
+    /// [`REPLY_TOKENS_MAX`] at most.
+    pub fn reply_budget(&self, tokens: Option<usize>) -> ReplyBudget<'_> {
+        ReplyBudget { engine: self, left: self.reply_tokens(tokens), is_first: true }
+    }
+
+    /// How many tokens such a budget has.
+    pub fn reply_tokens(&self, tokens: Option<usize>) -> usize {
+        tokens.unwrap_or(self.policy.reply_tokens).min(REPLY_TOKENS_MAX)
+    }
+
+    /// As many of these memories as a budget has room for, in their order.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn cut_to_budget(&self, memories: Vec<Memory>, tokens: Option<usize>) -> Result<Vec<Shown>> {
+        let mut budget = self.reply_budget(tokens);
+        let (all, mut shown) = (memories.len(), Vec::new());
+        for mut memory in memories {
+            match budget.cut(&mut memory, all - shown.len(), &[], None)? {
+                Some(length) => shown.push(Shown { memory, length }),
+                None => break,
+            }
+        }
+        Ok(shown)
+    }
+
+    /// The text of a memory from an offset, in characters: as much as a budget of so many tokens has room for, word for
+    /// word. A page ends after a line, a sentence or a word, where there is one.
+    ///
+    /// # Errors
+    /// `invalid_argument`, naming `offset`, if the text ends before it.
+    pub fn text_page(&self, mut memory: Memory, offset: usize, tokens: Option<usize>) -> Result<TextPage> {
+        let tokens_max = self.reply_tokens(tokens).saturating_sub(FIELDS_TOKENS).max(TEXT_TOKENS_MIN);
+        let content = &memory.content;
+        let begin = content.char_indices().map(|(at, _)| at).chain([content.len()]).nth(offset);
+        let Some(rest) = begin.filter(|at| offset == 0 || *at < content.len()).map(|at| &content[at..]) else {
+            let length = content.chars().count();
+            return Err(Error::invalid("offset", format!("must be less than {length}, the characters of the text")));
+        };
+        let mut room = tokens_max;
+        let page = loop {
+            let head = &rest[..beginning(rest, room)];
+            // A text that is estimated to fit may have more tokens, and one that is not may have fewer; then it is cut.
+            let tokens = self.tokens(head);
+            if tokens <= tokens_max {
+                break if head.len() == rest.len() { rest } else { &rest[..page_end(rest, room)] };
+            }
+            room = (room * tokens_max / tokens).min(room - room.div_ceil(8)).max(1);
+            if room == 1 {
+                break &rest[..beginning(rest, room)];
+            }
+        };
+        let is_whole = page.len() == content.len();
+        let is_last = page.len() == rest.len();
+        let next_offset = (!is_last).then(|| offset + page.chars().count());
+        let length = (!is_whole).then(|| content.chars().count());
+        let page = page.to_owned();
+        if length.is_some() {
+            keep_title(&mut memory);
+        }
+        memory.content = page;
+        Ok(TextPage { memory, length, next_offset })
+    }
+}
+
+/// Gives a memory the title that it is shown under, before the beginning of its text is lost.
+fn keep_title(memory: &mut Memory) {
+    if memory.title.is_none() {
+        memory.title = Some(shown_title(memory).into_owned());
+    }
+}
+
+/// About how many tokens a record has beside the content.
+fn field_tokens(memory: &Memory) -> usize {
+    let texts = memory.title.iter().chain(&memory.summary).chain(&memory.tags).chain(memory.attributes.values());
+    let texts: usize = texts.map(|text| estimated_tokens(text) + 2).sum();
+    FIELDS_TOKENS + texts + citation_tokens(memory) + LINK_TOKENS * memory.links.len()
+}
+
+fn citation_tokens(memory: &Memory) -> usize {
+    let tokens = |text: &Option<String>| text.as_ref().map_or(0, |text| estimated_tokens(text));
+    let citations = memory.citations.iter();
+    citations.map(|citation| estimated_tokens(&citation.reference) + tokens(&citation.excerpt) + LINK_TOKENS).sum()
+}
+
+/// Cuts the excerpts of the citations, so that they have about so many tokens together; returns whether any was cut.
+fn cut_citations(memory: &mut Memory, tokens: usize) -> bool {
+    let each = tokens / memory.citations.len().max(1);
+    let mut is_cut = false;
+    for excerpt in memory.citations.iter_mut().filter_map(|citation| citation.excerpt.as_mut()) {
+        let end = beginning(excerpt, each);
+        if end < excerpt.len() {
+            excerpt.truncate(end);
+            excerpt.push('\u{2026}');
+            is_cut = true;
+        }
+    }
+    is_cut
+}
