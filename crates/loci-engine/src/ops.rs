@@ -30,6 +30,7 @@ pub mod remember_as;
 pub mod resemble;
 pub mod search_web;
 pub mod secrets;
+pub mod session_start;
 pub mod settings;
 pub mod show;
 pub mod sync;

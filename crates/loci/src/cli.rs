@@ -405,8 +405,8 @@ pub enum Palace {
         /// Only of this wing
         #[arg(long, value_name = "NAME")]
         wing: Option<String>,
-        /// How long it may be, in tokens
-        #[arg(long, value_name = "NUMBER", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(100..=2_500))]
+        /// How long it may be, in tokens; it never has more than 9,500 bytes
+        #[arg(long, value_name = "NUMBER", default_value_t = 9_500, value_parser = clap::value_parser!(u32).range(100..=9_500))]
         tokens: u32,
     },
     /// Print drawers in AAAK, the short notation that models read; the drawers stay as they are

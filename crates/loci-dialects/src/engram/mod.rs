@@ -23,7 +23,7 @@ mod update_memory;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, Tool, UsualTools};
+use crate::{Dialect, Tool, UsualTools, bootstrap_command};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -37,7 +37,12 @@ pub static DIALECT: Dialect = Dialect {
         `store_discovery` with the files or commits that show it, under a scope that begins with `discovery:`; \
         `search_discovery` finds it again, nothing else does. What you store is private until `set_visibility` shares \
         it: others may then read it, and only you change it.",
-    usual_tools: UsualTools { find: "search_memory", project_argument: Some("scope"), store: "store_memory" },
+    usual_tools: UsualTools {
+        find: "search_memory",
+        project_argument: Some("scope"),
+        store: "store_memory",
+        shows: bootstrap_command,
+    },
     ownership: Ownership::Strict,
     user_argument: None,
     tools: &TOOLS,

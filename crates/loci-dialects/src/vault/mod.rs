@@ -13,7 +13,7 @@ mod record;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, Tool, UsualTools};
+use crate::{Dialect, Tool, UsualTools, bootstrap_command};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -26,7 +26,12 @@ pub static DIALECT: Dialect = Dialect {
         what it is about, text that makes sense alone; link notes with [[their titles]]. A note is never changed \
         through these tools: when one no longer holds, append what does and take the old one out of sight with \
         `memory_forget`. Its file stays, and a person can bring it back.",
-    usual_tools: UsualTools { find: "memory_search", project_argument: None, store: "memory_append" },
+    usual_tools: UsualTools {
+        find: "memory_search",
+        project_argument: None,
+        store: "memory_append",
+        shows: bootstrap_command,
+    },
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,

@@ -285,7 +285,7 @@ static ADMIN: Dialect = Dialect {
     name: "admin",
     title: "Admin",
     instructions: "",
-    usual_tools: UsualTools { find: "", project_argument: None, store: "" },
+    usual_tools: UsualTools { find: "", project_argument: None, store: "", shows: loci_dialects::bootstrap_command },
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &ADMIN_TOOLS,
