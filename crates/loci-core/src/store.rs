@@ -4,6 +4,7 @@
 //! Methods block: the server calls the engine on threads made for that, so no store needs an
 //! asynchronous runtime (`docs/adr/0002-blocking-store.md`).
 
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::{
@@ -383,6 +384,13 @@ pub trait Store:
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>>;
+
+    /// The range of bytes that a passage has in its memory's content, by its order in it, from 0; none if the memory is
+    /// gone or has fewer passages.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn passage_range(&self, space: &Space, id: &MemoryId, passage: u32) -> Result<Option<Range<usize>>>;
 
     /// Memories of any space that have a passage without a vector of `model`, at most `limit`.
     ///

@@ -12,6 +12,7 @@ mod background;
 pub mod check;
 mod engine;
 mod enrichment;
+mod excerpt;
 mod models;
 mod notes;
 mod ops;
@@ -27,6 +28,7 @@ pub use authors::{Trust, author_of, notes_heading, owner_name, quoted, shown_nam
 pub use background::{Bell, catch_panic};
 pub use engine::{Engine, SearchMode};
 pub use enrichment::kind_of;
+pub use excerpt::Excerpt;
 pub use loci_search::fusion::Weights;
 pub use models::ModelState;
 pub use notes::{NOTE_KIND, NoteStatus, Reconciled};

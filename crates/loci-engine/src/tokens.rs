@@ -1,16 +1,7 @@
 //! How many tokens a language model will count.
 
 use loci_core::TokenCounter;
-
-/// An estimate for any model: four ASCII characters a token, every other character one. It errs
-/// on the high side for prose.
-pub fn estimated_tokens(text: &str) -> usize {
-    let (mut ascii, mut others) = (0usize, 0usize);
-    for character in text.chars() {
-        if character.is_ascii() { ascii += 1 } else { others += 1 }
-    }
-    ascii.div_ceil(4) + others
-}
+pub use loci_search::excerpt::estimated_tokens;
 
 /// Counts by [`estimated_tokens`], where there is no tokenizer.
 #[derive(Debug, Clone, Copy, Default)]

@@ -6,6 +6,7 @@
 pub mod analysis;
 pub mod dates;
 pub mod document;
+pub mod excerpt;
 pub mod fusion;
 pub mod index;
 pub mod passages;

@@ -1,6 +1,7 @@
 //! Reads that need no index: by id, by filter, counts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use loci_core::{
     CensusRow, EnrichmentStatus, FilingOrder, Filter, Memory, MemoryId, ModelId, OwnerFilter, Page, Place, Space, Tier,
@@ -253,6 +254,23 @@ pub(crate) fn vectors(connection: &Connection, space: &Space, id: &MemoryId, mod
         vectors.push(Vector { model: model.clone(), scale: scale as f32, values });
     }
     Ok(vectors)
+}
+
+pub(crate) fn passage_range(
+    connection: &Connection,
+    space: &Space,
+    id: &MemoryId,
+    passage: u32,
+) -> Result<Option<Range<usize>>> {
+    let sql = format!(
+        "SELECT p.first_byte, p.end_byte FROM memory AS m JOIN passage AS p ON p.row = (m.row << {POSITION_BITS}) + ?3 \
+         WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL AND ?3 < 1 << {POSITION_BITS}"
+    );
+    let range = |row: &Row<'_>| {
+        let byte = |column| row.get::<_, i64>(column).map(|byte| usize::try_from(byte).unwrap_or_default());
+        Ok(byte(0)?..byte(1)?)
+    };
+    Ok(connection.prepare_cached(&sql)?.query_row(params![space.as_str(), id.as_str(), passage], range).optional()?)
 }
 
 /// The row of a model, if it is known.

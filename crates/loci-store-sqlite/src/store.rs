@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -279,6 +280,10 @@ impl Store for SqliteStore {
 
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
         self.opened()?.readers.read(|connection| read::vectors(connection, space, id, model))
+    }
+
+    fn passage_range(&self, space: &Space, id: &MemoryId, passage: u32) -> Result<Option<Range<usize>>> {
+        self.opened()?.readers.read(|connection| read::passage_range(connection, space, id, passage))
     }
 
     fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {

@@ -1,6 +1,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -8,14 +9,14 @@ use loci_core::{
     Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
     Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage,
     Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, SweepClock, Tally, Tier, Timestamp, Token,
-    Touch, Vector, Visibility, Wiped, check_lease, is_pseudonym, lease_end_max,
+    Touch, Vector, Wiped, check_lease, is_pseudonym, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
 use crate::naive_jobs::NaiveJob;
 use crate::naive_search;
 use crate::naive_sources::{SettingKey, SourceKey};
-use crate::naive_users::{AnswerKey, Wipe};
+use crate::naive_users::{AnswerKey, Wipe, is_withdrawn};
 
 /// A store in a map. Every answer is computed from scratch, in the most obvious way.
 #[derive(Debug)]
@@ -314,19 +315,6 @@ fn have_same_position(left: &Memory, right: &Memory) -> bool {
         && place(left) == place(right)
 }
 
-/// Whether a change of a memory takes it from somebody who could read it.
-fn is_withdrawn(before: &Memory, after: &Memory) -> bool {
-    let is_everyones = |memory: &Memory| memory.owner.is_none() || memory.visibility == Visibility::Common;
-    let is_narrower =
-        is_everyones(before) || (before.visibility, after.visibility) == (Visibility::Shared, Visibility::Private);
-    !is_everyones(after) && (is_narrower || before.owner != after.owner)
-}
-
-/// Whether it came in as conversation.
-pub(crate) fn is_of_conversations(memory: &Memory) -> bool {
-    memory.tier == Tier::ShortTerm || memory.enrichment.is_some()
-}
-
 pub(crate) fn conflict(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::Conflict, message)
 }
@@ -460,6 +448,12 @@ impl Store for NaiveStore {
         let vectors =
             |record: &Record| record.vectors.iter().map(|of_passage| of_passage.get(model).cloned()).collect();
         Ok(found.and_then(vectors).unwrap_or_default())
+    }
+
+    fn passage_range(&self, space: &Space, id: &MemoryId, passage: u32) -> Result<Option<Range<usize>>> {
+        let state = self.state();
+        let found = state.shown().find(|record| record.memory.space == *space && record.memory.id == *id);
+        Ok(found.and_then(|record| Some(record.passages.get(passage as usize)?.range.clone())))
     }
 
     fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {

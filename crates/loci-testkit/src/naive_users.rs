@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
     AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, CensusRow, Decision, DecisionStore, Error,
-    IdempotencyStore, KeyedAnswer, MemoryId, QueryVector, RecordVerb, Result, Space, Tier, Timestamp, Token, TokenHash,
-    TokenStore, Wiped,
+    IdempotencyStore, KeyedAnswer, Memory, MemoryId, QueryVector, RecordVerb, Result, Space, Tier, Timestamp, Token,
+    TokenHash, TokenStore, Visibility, Wiped,
 };
 
 use crate::NaiveStore;
 use crate::naive_search::vector_cosine;
-use crate::naive_store::{Key, State, conflict, is_of_conversations};
+use crate::naive_store::{Key, State, conflict};
 
 /// Space, owner, operation and key of an answer.
 pub(crate) type AnswerKey = (Space, Option<String>, String, String);
@@ -25,6 +25,19 @@ pub(crate) struct Wipe {
     pub(crate) at: Timestamp,
     /// The version that the last one made.
     version: u64,
+}
+
+/// Whether a change of a memory takes it from somebody who could read it.
+pub(crate) fn is_withdrawn(before: &Memory, after: &Memory) -> bool {
+    let is_everyones = |memory: &Memory| memory.owner.is_none() || memory.visibility == Visibility::Common;
+    let is_narrower =
+        is_everyones(before) || (before.visibility, after.visibility) == (Visibility::Shared, Visibility::Private);
+    !is_everyones(after) && (is_narrower || before.owner != after.owner)
+}
+
+/// Whether it came in as conversation.
+fn is_of_conversations(memory: &Memory) -> bool {
+    memory.tier == Tier::ShortTerm || memory.enrichment.is_some()
 }
 
 impl State {

@@ -1,5 +1,6 @@
 //! A store whose every call a test can fail, delay or slip something in before.
 
+use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -60,6 +61,7 @@ impl Store for FaultyStore {
         prepare_search(wait: Duration) -> ();
         candidates(query: &CandidateQuery<'_>) -> Candidates;
         vectors(space: &Space, id: &MemoryId, model: &ModelId) -> Vec<Vector>;
+        passage_range(space: &Space, id: &MemoryId, passage: u32) -> Option<Range<usize>>;
         without_vector(model: &ModelId, limit: usize) -> Vec<(Space, MemoryId)>;
         pending_embeddings(model: &ModelId) -> u64;
         models() -> Vec<(ModelId, u64)>;

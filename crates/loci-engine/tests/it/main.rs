@@ -10,6 +10,7 @@ mod bringing_back;
 mod bundles;
 mod conversations;
 mod enrichment;
+mod excerpts;
 mod facts;
 mod faulty_store;
 mod filing;

@@ -192,3 +192,18 @@ pub(super) fn what_is_removed_takes_the_vectors_of_all_models(make: MakeStore<'_
     assert_eq!((pending(&*store, "third"), nearest(&*store, "test", &[1.0])), (0, (Vec::new(), 0)));
     assert_eq!((retire(&*store, "other", 9), retire(&*store, "test", 9)), (2, 2));
 }
+
+pub(super) fn passages_have_their_ranges(make: MakeStore<'_>) {
+    let store = make();
+    let passages = [0..3, 2..7].map(|range| Passage { range, ..passage("x") });
+    store.commit(put(&memory("two"), passages.to_vec())).expect("the commit succeeds");
+    add(&*store, "one", vec![passage("x")]);
+    let space = filter().space;
+    let range =
+        |id: &str, passage| store.passage_range(&space, &MemoryId::new(id), passage).expect("the store can be read");
+    assert_eq!([range("two", 0), range("two", 1), range("two", 2)], [Some(0..3), Some(2..7), None]);
+    // No passage of another memory, whatever the number.
+    assert_eq!([range("two", 1 << 20), range("two", u32::MAX), range("three", 0)], [None, None, None]);
+    store.commit(delete(&memory("two"))).expect("the commit succeeds");
+    assert_eq!(range("two", 0), None);
+}

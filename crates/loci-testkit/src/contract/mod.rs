@@ -141,6 +141,7 @@ promises! {
         memories_without_a_vector_are_named;
     embeddings:
         vectors_of_several_models_stand_beside_each_other,
+        passages_have_their_ranges,
         new_passages_have_no_vectors_of_the_old,
         a_model_is_retired_in_steps,
         other_dimensions_of_a_model_are_seen,

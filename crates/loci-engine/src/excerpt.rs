@@ -1,0 +1,68 @@
+//! What is shown of a text that is longer than there is room for.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use loci_core::{Memory, Result};
+use loci_search::excerpt::{self, estimated_tokens};
+
+use crate::Engine;
+
+/// More bytes than this for each token has no text that a model reads: what is longer is not counted.
+const BYTES_PER_TOKEN_MAX: usize = 32;
+/// How often an excerpt is made shorter, if it has more tokens than were estimated.
+const ATTEMPTS_MAX: usize = 8;
+
+/// What is shown of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt<'a> {
+    /// The whole text, or parts of it in its order, with an ellipsis in a line of its own for each stretch between them.
+    pub text: Cow<'a, str>,
+    /// Whether it is the whole.
+    pub is_whole: bool,
+    /// Its tokens.
+    pub tokens: usize,
+}
+
+impl Engine {
+    /// The text, if it has at most `tokens_max` tokens; else those parts of it that answer a query best: whole
+    /// paragraphs, or sentences of one that alone is too long. `terms` are those of the query
+    /// ([`query_terms`](loci_search::analysis::query_terms)), `near` the range of bytes of the passage that the search
+    /// found; without either it is the beginning. A text without any break may be shown with more tokens where
+    /// `tokens_max` is less than about ten.
+    pub fn excerpt<'a>(
+        &self,
+        content: &'a str,
+        terms: &[String],
+        near: Option<Range<usize>>,
+        tokens_max: usize,
+    ) -> Excerpt<'a> {
+        // What is far too long is not worth counting.
+        let may_fit = content.len() / BYTES_PER_TOKEN_MAX <= tokens_max
+            && estimated_tokens(content) <= tokens_max.saturating_mul(2);
+        let tokens = if may_fit { self.token_counter.count(content) } else { usize::MAX };
+        if tokens <= tokens_max {
+            return Excerpt { text: content.into(), is_whole: true, tokens };
+        }
+        let mut room = tokens_max;
+        let mut attempts = 1;
+        loop {
+            let text = excerpt::written(content, &excerpt::excerpt(content, terms, near.clone(), room));
+            let tokens = self.token_counter.count(&text);
+            if tokens <= tokens_max || attempts == ATTEMPTS_MAX {
+                return Excerpt { text: text.into(), is_whole: false, tokens };
+            }
+            // The estimate was too low for this text.
+            room = (room * tokens_max / tokens).min(room - room / 8);
+            attempts += 1;
+        }
+    }
+
+    /// The range of bytes of a passage of a memory, by its order in it; none if the store knows no such passage.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn passage_range(&self, memory: &Memory, passage: u32) -> Result<Option<Range<usize>>> {
+        self.store.passage_range(&memory.space, &memory.id, passage)
+    }
+}
