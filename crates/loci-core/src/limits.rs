@@ -65,6 +65,13 @@ pub const BOOTSTRAP_TOKENS_MAX: usize = 30_000;
 pub const SESSION_START_HOSTS: [(&str, usize); 2] = [("claude-code", 10_000), ("codex", 10_000)];
 /// Bytes of UTF-8 in the text of a session's start: every host shows all of it.
 pub const SESSION_START_BYTES_MAX: usize = 9_500;
+const _: () = {
+    let mut host = 0;
+    while host < SESSION_START_HOSTS.len() {
+        assert!(SESSION_START_BYTES_MAX < SESSION_START_HOSTS[host].1, "a host would cut it");
+        host += 1;
+    }
+};
 /// Bytes of it that stay free for what it says around the memories that every session should begin with.
 pub const SESSION_START_FRAME_BYTES: usize = 1_000;
 /// Results of one search over all its pages.

@@ -37,7 +37,7 @@ pub use ops::append_note::{AppendNote, Appended, KeyedNote};
 pub use ops::bootstrap::Bootstrap;
 pub use ops::bring_back::BroughtBack;
 pub use ops::browse::{Browse, Browsed};
-pub use ops::bundle::{Bundle, BundleRequest, Bundled};
+pub use ops::bundle::{Bundle, BundleRequest, Bundled, LeftOut};
 pub use ops::converse::{Conversation, Conversed, Message, Role};
 pub use ops::discard::Discard;
 pub use ops::file::Filed;

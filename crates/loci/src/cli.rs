@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use loci_core::Scope;
+use loci_core::limits::SESSION_START_HOSTS;
 use loci_dialects::{DIALECTS, mememory};
 
 use crate::exit::Exit;
@@ -481,7 +482,7 @@ pub enum Hook {
 }
 
 /// The hosts whose hooks loci knows.
-const HOSTS: [&str; 2] = ["claude-code", "codex"];
+const HOSTS: [&str; 2] = [SESSION_START_HOSTS[0].0, SESSION_START_HOSTS[1].0];
 
 #[derive(Args)]
 pub struct HookInstall {
@@ -607,6 +608,15 @@ pub enum Bench {
     /// facts among chat, filed and asked by tool calls. Fails if a kind of question stays below its
     /// floor.
     Needles(Needles),
+    /// Measure which memories matter in which phases of work, and where the floor of `memory_recall` is best
+    ///
+    /// Invented memories of two projects, with the phases in which they matter: the floor is fitted on the first and
+    /// reported on the second. Fails if the floor in use is much worse than the best one.
+    Phases {
+        /// Write the figures into this file, too, as JSON
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out: Option<PathBuf>,
+    },
     /// Measure searches in many passages, without a model, beside what the memory allows
     ///
     /// Made-up passages with vectors in a store on the disk; a process of its own then searches.

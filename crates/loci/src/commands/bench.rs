@@ -11,6 +11,7 @@ mod locomo;
 mod needles;
 mod notes;
 mod palace;
+mod phases;
 mod speed;
 
 use crate::cli::Bench;
@@ -29,5 +30,6 @@ pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), F
         Bench::Locomo(options) => locomo::run(settings, options, output),
         Bench::Engine(options) => engine::run(options, output),
         Bench::Needles(options) => needles::run(settings, options, output),
+        Bench::Phases { out } => phases::run(settings, out.as_deref(), output),
     }
 }
