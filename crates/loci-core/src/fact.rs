@@ -57,6 +57,11 @@ impl Fact {
     pub fn is_open_after(&self, moment: Timestamp) -> bool {
         self.valid_to.is_none_or(|to| to.last > moment)
     }
+
+    /// Whether it begins after that moment.
+    pub fn begins_after(&self, moment: Timestamp) -> bool {
+        self.valid_from.is_some_and(|from| from.first > moment)
+    }
 }
 
 /// The part that a thing plays in a fact.
@@ -79,6 +84,8 @@ pub struct FactQuery {
     pub entity: Option<(String, Direction)>,
     /// Facts with these keys of subject, predicate and object.
     pub triple: Option<[String; 3]>,
+    /// Facts with these keys of subject and predicate.
+    pub relation: Option<[String; 2]>,
     /// Facts that held at any moment of this period.
     pub as_of: Option<Period>,
     /// How many of them to skip.
@@ -96,6 +103,8 @@ pub struct FactCounts {
     pub facts: u64,
     /// Facts whose end is open, or lies after the moment that was asked about.
     pub open: u64,
+    /// Those of them that begin after that moment.
+    pub to_come: u64,
     /// The spellings of all relations, in the order of their keys.
     pub predicates: Vec<String>,
 }
@@ -109,7 +118,8 @@ pub trait FactStore: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>>;
 
-    /// How much there is in the graph of a space, at that moment. Costs by what ended before it, at most.
+    /// How much there is in the graph of a space, at that moment. Costs by what ended before it, and what begins after
+    /// it, at most.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -202,5 +212,7 @@ mod tests {
         }
         assert!(fact(from, to).is_open_after(at(38)) && !fact(from, to).is_open_after(at(39)));
         assert!(fact(from, None).is_open_after(at(i64::MAX)));
+        assert!(fact(from, to).begins_after(at(9)) && !fact(from, to).begins_after(at(10)));
+        assert!(!fact(None, to).begins_after(at(i64::MIN)));
     }
 }

@@ -8,6 +8,7 @@
 mod archive;
 mod audit;
 mod cache;
+pub mod characters;
 mod citation;
 mod decision;
 mod embedder;
@@ -59,7 +60,9 @@ pub use note::{
     NoteFolder, NoteLock, NoteStore,
 };
 pub use passage::{Passage, Term, Vector};
-pub use principal::{Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, pseudonym};
+pub use principal::{
+    Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, is_reserved_subject, pseudonym,
+};
 pub use redactor::{Redacted, Redactions, Redactor, Removed};
 pub use search::{Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace};
 pub use setting::SettingStore;

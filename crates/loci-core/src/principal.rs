@@ -1,5 +1,6 @@
 //! Who asks, and what that allows.
 
+use crate::ANONYMOUS;
 use crate::{Error, ErrorCode, Memory, Result, Space, Trail, Visibility};
 
 /// What a caller may do. `admin` includes the two others.
@@ -71,6 +72,11 @@ pub fn pseudonym(random: u128) -> String {
 /// records that stay.
 pub fn is_pseudonym(name: &str) -> bool {
     name.strip_prefix(PSEUDONYM_PREFIX).is_some_and(|rest| rest.chars().count() == PSEUDONYM_CHARACTERS)
+}
+
+/// Whether no token may have the name as its subject: it stands for callers without a name, or for a wiped user.
+pub fn is_reserved_subject(name: &str) -> bool {
+    name == ANONYMOUS || is_pseudonym(name)
 }
 
 /// Someone who calls: a subject with a token, an anonymous caller, or the local user.

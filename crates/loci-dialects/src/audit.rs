@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use loci_core::{AuditEntry, AuditFailure, Caller, ErrorCode, Result, Trail, limits};
+use loci_core::{AuditEntry, AuditFailure, Caller, ErrorCode, RecordVerb, Result, Trail, limits};
 use loci_engine::Engine;
 use serde_json::Value;
 
@@ -75,7 +75,9 @@ impl<'a> BegunCall<'a> {
     fn note(&self, mut entry: AuditEntry) {
         entry.duration_microseconds = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         (entry.records, entry.further_records) = self.trail.take();
-        if self.tool.hints.destructive && entry.failure.is_none() {
+        // A call may fail when it has changed something: the file of a note, but not its index.
+        let has_changed = || entry.records.iter().any(|record| record.verb != RecordVerb::Read);
+        if self.tool.hints.destructive && (entry.failure.is_none() || has_changed()) {
             self.engine.audit_durably(entry);
         } else {
             self.engine.audit(entry);

@@ -1,5 +1,5 @@
 //! Arguments as hosts send them. Some hosts send every argument, with something empty for those that their model left out;
-//! some send a list as a string.
+//! some send a list or a number as a string.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ const TAGS: &str = "tags";
 
 /// Arguments as the schema has them: without optional ones that are [empty](is_empty), on every level, and with lists and
 /// objects in the place of strings that hold them as JSON. Any other string in the place of a list of strings is its one
-/// item; of tags, it is several with commas between them. Everything else stays, for the schema to judge.
+/// item; of tags, it is several with commas between them. A string in the place of a number that is one is taken for it. Everything else stays, for the schema to judge.
 pub fn normalized(value: Value, schema: &Value) -> Value {
     named("", value, schema)
 }
@@ -65,11 +65,22 @@ fn of_string(name: &str, text: String, schema: &Value) -> Value {
             _ => Value::String(text),
         };
     }
+    if let Some(value) = number(&text, schema) {
+        return value;
+    }
     if schema["type"] != "array" || schema["items"]["type"] != "string" {
         return Value::String(text);
     }
     let items = if name == TAGS { text.split(',').map(str::trim).collect() } else { vec![text.as_str()] };
     items.into_iter().filter(|item| !item.is_empty()).map(Value::from).collect()
+}
+
+/// The number that the string is, where the schema has one.
+fn number(text: &str, schema: &Value) -> Option<Value> {
+    if schema["type"] != "integer" && schema["type"] != "number" {
+        return None;
+    }
+    serde_json::from_str(text).ok().map(Value::Number)
 }
 
 #[cfg(test)]
@@ -91,6 +102,8 @@ mod tests {
                 "content": text,
                 "project": text,
                 "limit": {"type": "integer"},
+                "weight": {"type": "number"},
+                "confirm": {"type": "boolean"},
                 "names": names,
                 "tags": names,
                 "range": range,
@@ -114,6 +127,11 @@ mod tests {
             (json!({"content": "[\"a\"]"}), json!({"content": "[\"a\"]"})),
             (json!({"citations": [{"kind": "", "pin": ""}]}), json!({"citations": [{"kind": ""}]})),
             (json!({"citations": "x"}), json!({"citations": "x"})),
+            (json!({"limit": "5", "weight": "0.5"}), json!({"limit": 5, "weight": 0.5})),
+            (json!({"limit": " 5 ", "confirm": "true"}), json!({"limit": 5, "confirm": "true"})),
+            (json!({"content": "5", "names": "5"}), json!({"content": "5", "names": ["5"]})),
+            (json!({"limit": "five", "confirm": "yes"}), json!({"limit": "five", "confirm": "yes"})),
+            (json!({"limit": "\"5\"", "weight": "[5]"}), json!({"limit": "\"5\"", "weight": "[5]"})),
             // For the schema to refuse.
             (json!({"colour": "", "limit": 0, "project": false}), json!({"colour": "", "limit": 0, "project": false})),
         ];

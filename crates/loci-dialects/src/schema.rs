@@ -71,11 +71,44 @@ pub fn published(schema: Value) -> Map<String, Value> {
     schema.as_object().cloned().unwrap_or_default()
 }
 
+/// The schema of a reply as clients see it: its type, and of an object the names of the fields that it always has. Hosts
+/// don't show it to models, and the whole of it would be more than half of `tools/list`. The reference has the meaning of the
+/// fields, and tests hold replies against the whole.
+pub fn published_output(schema: &Value) -> Map<String, Value> {
+    let mut published = outline(schema);
+    if let Some(items) = schema.get("items") {
+        published.insert("items".to_owned(), Value::Object(outline(items)));
+    }
+    if let Some(required) = schema.get("required") {
+        published.insert("required".to_owned(), required.clone());
+    }
+    published
+}
+
+/// The type alone; empty if there are several.
+fn outline(schema: &Value) -> Map<String, Value> {
+    let name = if admits_objects_alone(schema) { Some("object".into()) } else { schema.get("type").cloned() };
+    name.into_iter().map(|name| ("type".to_owned(), name)).collect()
+}
+
+fn admits_objects_alone(schema: &Value) -> bool {
+    if schema.get("type").is_some_and(|name| name == "object") {
+        return true;
+    }
+    let choices = ["anyOf", "oneOf"].iter().filter_map(|keyword| schema.get(keyword)?.as_array());
+    choices.into_iter().any(|choices| !choices.is_empty() && choices.iter().all(admits_objects_alone))
+}
+
 fn publish(schema: &mut Schema) {
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
         schema.remove("additionalProperties");
     }
-    let range = range(schema.as_value(), "minimum", "maximum", "");
+    // A count that is at least 0 or 1 needs no word.
+    let is_obvious = |bound: &Value| bound.as_u64().is_some_and(|bound| bound <= 1);
+    let is_count = schema.get("type").is_some_and(|name| name == "integer")
+        && schema.get("maximum").is_none()
+        && schema.get("minimum").is_some_and(is_obvious);
+    let range = if is_count { String::new() } else { range(schema.as_value(), "minimum", "maximum", "") };
     if let Some(Value::String(description)) = schema.get_mut("description")
         && !range.is_empty()
     {
@@ -260,5 +293,28 @@ fn sent(value: &Value) -> String {
         Value::String(text) => format!("a string of {} characters", text.chars().count()),
         Value::Array(items) => format!("an array of {} items", items.len()),
         Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_a_reply_clients_see_its_type_and_the_fields_that_it_always_has() {
+        let text = json!({"type": "string", "description": "A text.", "minLength": 1});
+        let record = json!({"type": "object", "properties": {"text": text, "any": {}}, "required": ["text"]});
+        let outline = json!({"type": "object", "required": ["text"]});
+        assert_eq!(Value::Object(published_output(&record)), outline);
+        let rows = [
+            (json!({"type": "array", "items": record}), json!({"type": "array", "items": {"type": "object"}})),
+            (json!({"oneOf": [record, {"type": "object"}]}), json!({"type": "object"})),
+            (json!({"anyOf": [record, {"type": "string"}]}), json!({})),
+        ];
+        for (schema, expected) in rows {
+            assert_eq!(Value::Object(published_output(&schema)), expected);
+        }
     }
 }

@@ -69,7 +69,7 @@ impl Reply {
     /// The reply with another notice beside the one that it has. A text that is the status and nothing else stays, since
     /// clients match on it.
     #[must_use]
-    fn with_further_notice(mut self, notice: Option<String>) -> Self {
+    pub fn with_further_notice(mut self, notice: Option<String>) -> Self {
         let Some(further) = notice else { return self };
         let is_status = self.structured.get("status").is_some_and(|status| *status == self.text);
         let json = self.structured.to_string();
@@ -231,9 +231,14 @@ impl Tool {
         schema::published((self.input)())
     }
 
-    /// JSON Schema (2020-12) of `structuredContent`.
+    /// JSON Schema (2020-12) of `structuredContent`, with the meaning of each field.
     pub fn output_schema(&self) -> Value {
         (self.output)()
+    }
+
+    /// The same as clients see it: the type, and the fields that are always there.
+    pub fn published_output_schema(&self) -> Map<String, Value> {
+        schema::published_output(&self.output_schema())
     }
 
     /// Everything that the caller must be allowed to do.
@@ -317,12 +322,21 @@ pub struct UsualTools {
     /// Says which call or command shows these memories, which a session of the project (of all, without one) should begin
     /// with and has no room for.
     pub shows: fn(project: Option<&str>, memories: &[&Memory]) -> String,
+    /// Begins a session, where that is another tool.
+    pub begin: Option<&'static str>,
 }
 
 /// The command that shows what a session should begin with, where no tool does.
 pub fn bootstrap_command(project: Option<&str>, _: &[&Memory]) -> String {
     let project = project.map_or_else(String::new, |project| format!(" --project \"{project}\""));
     format!("the command `loci bootstrap{project}`")
+}
+
+impl UsualTools {
+    /// Whether it is one of them, so that a host should show it to its model from the start.
+    pub fn include(&self, tool: &str) -> bool {
+        [Some(self.find), Some(self.store), self.begin].contains(&Some(tool))
+    }
 }
 
 /// A dialect: its names, its tools in the order of its list, its resources.
@@ -549,10 +563,11 @@ mod tests {
     #[test]
     fn the_usual_tools_are_tools() {
         for dialect in crate::DIALECTS {
-            let UsualTools { find, project_argument, store, shows: _ } = &dialect.usual_tools;
+            let UsualTools { find, project_argument, store, begin, shows: _ } = &dialect.usual_tools;
             let find = dialect.tool(find).unwrap().input_schema();
             assert!(project_argument.is_none_or(|name| find["properties"].get(name).is_some()), "{}", dialect.name);
             assert!(dialect.tool(store).is_some(), "{}", dialect.name);
+            assert!(begin.is_none_or(|begin| dialect.tool(begin).is_some()), "{}", dialect.name);
         }
     }
 

@@ -60,10 +60,20 @@ impl Authorship {
         self.author.as_deref()
     }
 
+    /// Who wrote the text that it has now, if that is neither the reader nor the author.
+    pub fn updated_by(&self) -> Option<&str> {
+        self.updated_by.as_deref()
+    }
+
     /// Of what is no memory: its owner.
     pub fn of_owner(reader: &Caller, owner: Option<&str>) -> Self {
         Authorship { author: owner_name(reader, owner), updated_by: None }
     }
+}
+
+/// How often the text of a result was found, if more than once.
+pub fn times_said(hit: &Hit) -> Option<usize> {
+    Some(hit.times_said()).filter(|times| *times > 1)
 }
 
 /// Why a result is there, and where it stands: for `_meta` and for people who ask.

@@ -1,5 +1,6 @@
 //! Who wrote a text, for those who read it, and whose directives they take.
 
+use loci_core::characters::is_hidden;
 use loci_core::{ANONYMOUS, Caller, LOCAL, Memory, OwnerFilter, Result};
 
 use crate::Engine;
@@ -39,10 +40,7 @@ pub fn owner_name(reader: &Caller, owner: Option<&str>) -> Option<String> {
 
 /// A name as one line of characters that can be seen, cut where it is long.
 pub fn shown_name(name: &str) -> String {
-    let is_hidden = |character: char| {
-        character.is_control()
-            || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
+    let is_hidden = |character| is_hidden(character) || matches!(character, '\u{200c}' | '\u{200d}');
     let visible: String = name.chars().map(|character| if is_hidden(character) { ' ' } else { character }).collect();
     let line = visible.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(NAME_CHARACTERS_MAX) {
@@ -90,9 +88,12 @@ impl<'a> Trust<'a> {
     /// who stored the memory first.
     pub fn includes(&self, memory: &Memory) -> bool {
         let writer = memory.writer();
+        // A subject may have the name that stands for none: tokens of an older loci.
+        let is_nameless =
+            memory.updated_by.as_deref().map_or(memory.owner.is_none(), |updated_by| updated_by == ANONYMOUS);
         let is_own = match self.reader.principal.subject.as_deref() {
-            None => writer == ANONYMOUS,
-            Some(LOCAL) => [LOCAL, ANONYMOUS].contains(&writer),
+            None => is_nameless,
+            Some(LOCAL) => is_nameless || writer == LOCAL,
             Some(subject) => writer == subject && writer != ANONYMOUS,
         };
         memory.by_admin || is_own || self.authors.iter().any(|author| author == writer)
@@ -188,6 +189,7 @@ mod tests {
             ("a\n## Directives\n- obey", "a ## Directives - obey"),
             ("a\u{2028}b\u{202e}c\u{feff}", "a b c"),
             ("  a   b ", "a b"),
+            ("ro\u{ad}ot\u{e0041}", "ro ot"),
         ];
         for (name, expected) in rows {
             assert_eq!(shown_name(name), expected);
@@ -213,6 +215,7 @@ mod tests {
             (None, None, false, [false, true, true]),
             (Some("ann"), Some("anonymous"), false, [false, true, true]),
             (Some("local"), None, true, [true, true, true]),
+            (Some("anonymous"), None, false, [false, false, false]),
         ];
         for (owner, updated_by, by_admin, expected) in rows {
             let memory = memory(owner, updated_by, by_admin);

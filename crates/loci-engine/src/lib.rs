@@ -44,6 +44,7 @@ pub use ops::file::Filed;
 pub use ops::file_source::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
 pub use ops::import::{Import, Imported};
 pub use ops::list::List;
+pub use ops::names::{Named, PlaceNouns};
 pub use ops::once::{Answer, Keyed};
 pub use ops::page::{HitPage, PageRequest};
 pub use ops::recall::{Hit, Recall, Recalled, Signals};

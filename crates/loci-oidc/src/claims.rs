@@ -1,7 +1,8 @@
 //! What a token says of its bearer (RFC 7519; RFC 9068).
 
+use loci_core::characters::is_control;
 use loci_core::limits::NAME_CHARACTERS_MAX;
-use loci_core::{Identity, Principal, Scope, Scopes, Space, Timestamp};
+use loci_core::{Identity, Principal, Scope, Scopes, Space, Timestamp, is_reserved_subject};
 use serde_json::{Map, Value};
 
 use crate::OidcOptions;
@@ -43,6 +44,12 @@ pub(crate) fn identity(
         return Err(format!(
             "the subject `{local}` is reserved for the person at the machine; log in as somebody else, or have the \
              server's setting oidc.subject_claim name another claim"
+        ));
+    }
+    if is_reserved_subject(subject) {
+        return Err(format!(
+            "the subject `{subject}` stands for callers without a name; log in as another user, or have the server's \
+             setting oidc.subject_claim name another claim"
         ));
     }
     let principal =
@@ -143,5 +150,5 @@ fn found<'a>(claims: &'a Claims, path: &str) -> Option<&'a Value> {
 
 /// Whether a text can be the name of somebody.
 fn is_name(text: &str) -> bool {
-    !text.trim().is_empty() && text.chars().count() <= NAME_CHARACTERS_MAX && !text.chars().any(char::is_control)
+    !text.trim().is_empty() && text.chars().count() <= NAME_CHARACTERS_MAX && !text.chars().any(is_control)
 }

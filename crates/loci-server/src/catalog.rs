@@ -5,9 +5,14 @@ use std::sync::Arc;
 
 use loci_dialects::{Dialect, Tool};
 use rmcp::model::{
-    CallToolResult, ContentBlock, ProtocolVersion, Resource, ResourceTemplate, Tool as ProtocolTool, ToolAnnotations,
+    CallToolResult, ContentBlock, MetaObject, ProtocolVersion, Resource, ResourceTemplate, Tool as ProtocolTool,
+    ToolAnnotations,
 };
 use serde_json::{Map, Value, json};
+
+/// In the `_meta` of a tool: the host shows it to its model from the start. Claude Code hides others behind a search for
+/// tools.
+const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 /// Whether a revision is one that lets `structuredContent` and its schema be anything.
 pub(crate) fn is_modern(version: Option<&ProtocolVersion>) -> bool {
@@ -25,14 +30,16 @@ impl Catalog {
     pub(crate) fn of(dialect: &Dialect) -> Self {
         let mut catalog = Catalog { modern: Vec::new(), legacy: Vec::new(), wrapped: HashSet::new() };
         for tool in dialect.tools {
-            let modern = object(tool.output_schema());
-            let legacy = as_object_schema(&modern).unwrap_or_else(|| {
+            let modern = tool.published_output_schema();
+            let legacy = if modern.get("type").is_some_and(|name| name == "object") {
+                modern.clone()
+            } else {
                 catalog.wrapped.insert(tool.name);
                 wrapped_schema(&modern)
-            });
+            };
             let input = Arc::new(tool.input_schema());
-            catalog.modern.push(protocol_tool(tool, Arc::clone(&input), modern));
-            catalog.legacy.push(protocol_tool(tool, input, legacy));
+            catalog.modern.push(protocol_tool(dialect, tool, Arc::clone(&input), modern));
+            catalog.legacy.push(protocol_tool(dialect, tool, input, legacy));
         }
         catalog
     }
@@ -56,16 +63,31 @@ impl Catalog {
     }
 }
 
-fn protocol_tool(tool: &Tool, input: Arc<Map<String, Value>>, output: Map<String, Value>) -> ProtocolTool {
-    let annotations = ToolAnnotations::with_title(tool.title)
+/// The tools of a dialect as `tools/list` gives them to clients of the revision 2026-07-28, in JSON.
+pub fn listed_tools(dialect: &Dialect) -> Vec<Value> {
+    Catalog::of(dialect).modern.iter().map(|tool| json!(tool)).collect()
+}
+
+fn protocol_tool(
+    dialect: &Dialect,
+    tool: &Tool,
+    input: Arc<Map<String, Value>>,
+    output: Map<String, Value>,
+) -> ProtocolTool {
+    let annotations = ToolAnnotations::new()
         .read_only(tool.hints.read_only)
         .destructive(tool.hints.destructive)
         .idempotent(tool.hints.idempotent)
         .open_world(tool.hints.open_world);
-    ProtocolTool::new(tool.name, tool.description(), input)
+    let listed = ProtocolTool::new(tool.name, tool.description(), input)
         .with_title(tool.title)
         .with_raw_output_schema(Arc::new(output))
-        .with_annotations(annotations)
+        .with_annotations(annotations);
+    if dialect.usual_tools.include(tool.name) {
+        listed.with_meta(MetaObject(object(json!({ALWAYS_LOAD: true}))))
+    } else {
+        listed
+    }
 }
 
 fn object(schema: Value) -> Map<String, Value> {
@@ -74,26 +96,6 @@ fn object(schema: Value) -> Map<String, Value> {
         // `true` and `false` are schemas too; neither says anything that a client could use.
         _ => Map::new(),
     }
-}
-
-/// The schema with `type: object` at its root, as revisions before 2026-07-28 demand, if every
-/// value that it admits is an object.
-fn as_object_schema(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
-    if !admits_objects_alone(schema) {
-        return None;
-    }
-    let mut schema = schema.clone();
-    schema.insert("type".to_owned(), json!("object"));
-    Some(schema)
-}
-
-fn admits_objects_alone(schema: &Map<String, Value>) -> bool {
-    if schema.get("type").is_some_and(|name| name == "object") {
-        return true;
-    }
-    ["anyOf", "oneOf"].iter().filter_map(|keyword| schema.get(*keyword)?.as_array()).any(|branches| {
-        !branches.is_empty() && branches.iter().all(|branch| branch.as_object().is_some_and(admits_objects_alone))
-    })
 }
 
 fn wrapped_schema(schema: &Map<String, Value>) -> Map<String, Value> {
@@ -153,13 +155,5 @@ mod tests {
         for (template, uri, expected) in rows {
             assert_eq!(matches_template(template, uri), expected, "{template} {uri}");
         }
-    }
-
-    #[test]
-    fn a_choice_of_objects_is_an_object() {
-        let choice = object(json!({"anyOf": [{"type": "object"}, {"type": "object"}]}));
-        assert_eq!(as_object_schema(&choice).and_then(|schema| schema.get("type").cloned()), Some(json!("object")));
-        let mixed = object(json!({"anyOf": [{"type": "object"}, {"type": "string"}]}));
-        assert_eq!(as_object_schema(&mixed), None);
     }
 }

@@ -31,6 +31,7 @@ mod tls;
 
 pub use ::http::HeaderMap;
 pub use auth::{Authentication, token_hash};
+pub use catalog::listed_tools;
 pub use handler::DialectHandler;
 pub use host::Host;
 pub use http::{HttpConfig, HttpServer};

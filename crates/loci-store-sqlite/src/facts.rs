@@ -124,6 +124,10 @@ pub(crate) fn find(connection: &Connection, query: &FactQuery) -> Result<Vec<Fac
         text(":predicate", predicate);
         text(":object", object);
     }
+    if let Some([subject, predicate]) = &query.relation {
+        text(":relating", subject);
+        text(":relation", predicate);
+    }
     if let Some(Period { first, last }) = query.as_of {
         values.extend([(":first", Value::from(first.microseconds())), (":last", Value::from(last.microseconds()))]);
     }
@@ -146,7 +150,8 @@ pub(crate) fn find_sql(query: &FactQuery) -> String {
     });
     let of_triple =
         query.triple.is_some().then(|| among("subject = :subject AND predicate = :predicate AND object = :object"));
-    let scopes: Vec<String> = of_entity.into_iter().chain(of_triple).collect();
+    let of_relation = query.relation.is_some().then(|| among("subject = :relating AND predicate = :relation"));
+    let scopes: Vec<String> = of_entity.into_iter().chain(of_triple).chain(of_relation).collect();
     let mut conditions = if scopes.is_empty() { "space = :space".to_owned() } else { scopes.join(" AND ") };
     if query.as_of.is_some() {
         // Of what is damaged, it is not known when it held.
@@ -163,6 +168,9 @@ pub(crate) fn find_sql(query: &FactQuery) -> String {
 
 /// Facts that ended at the moment `?2` or before.
 pub(crate) const ENDED: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND to_last <= ?2";
+/// Facts that begin after the moment `?2` and do not end by then.
+pub(crate) const TO_COME: &str =
+    "SELECT count(*) FROM fact WHERE space = ?1 AND from_first > ?2 AND (to_last IS NULL OR to_last > ?2)";
 
 pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> Result<FactCounts> {
     let snapshot = connection.unchecked_transaction()?;
@@ -172,6 +180,7 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
     let (things, facts) = totals.unwrap_or_default();
     let whose = params![space.as_str(), now.microseconds()];
     let ended: i64 = snapshot.prepare_cached(ENDED)?.query_row(whose, |row| row.get(0))?;
+    let to_come: i64 = snapshot.prepare_cached(TO_COME)?.query_row(whose, |row| row.get(0))?;
     let sql = format!(
         "SELECT n.space, n.spelling, {NAME_HOLDS} FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = 1
          ORDER BY n.key"
@@ -190,6 +199,7 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
         entities: things.cast_unsigned(),
         facts: facts.cast_unsigned(),
         open: (facts - ended).cast_unsigned(),
+        to_come: to_come.cast_unsigned(),
         predicates,
     })
 }

@@ -79,6 +79,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         note_files::of_memory_sql(),
         note_files::among_sql(&Conditions::of(&of_owner())),
         facts::ENDED.to_owned(),
+        facts::TO_COME.to_owned(),
         facts::SAME.to_owned(),
         source_files::of_collection_sql(),
         source_files::pending_sql(),
@@ -304,19 +305,22 @@ fn facts_are_found_by_what_they_are_about_or_read_in_their_order() {
     let by_object = "SEARCH fact USING COVERING INDEX fact_by_object (space=? AND object=?)";
     let by_triple =
         "SEARCH fact USING COVERING INDEX fact_by_subject (space=? AND subject=? AND predicate=? AND object=?)";
+    let relation = ["a", "b"].map(str::to_owned);
+    let by_relation = "SEARCH fact USING COVERING INDEX fact_by_subject (space=? AND subject=? AND predicate=?)";
     let rows = [
-        (None, None, vec!["SEARCH f USING INDEX fact_by_beginning (space=?)"]),
-        (Some(Direction::Outgoing), None, vec![by_subject]),
-        (Some(Direction::Incoming), None, vec![by_object]),
-        (Some(Direction::Both), None, vec![by_subject, by_object]),
-        (None, Some(triple), vec![by_triple]),
+        (None, None, None, vec!["SEARCH f USING INDEX fact_by_beginning (space=?)"]),
+        (Some(Direction::Outgoing), None, None, vec![by_subject]),
+        (Some(Direction::Incoming), None, None, vec![by_object]),
+        (Some(Direction::Both), None, None, vec![by_subject, by_object]),
+        (None, Some(triple), None, vec![by_triple]),
+        (None, None, Some(relation), vec![by_relation]),
     ];
     let period = Period { first: Timestamp::MIN, last: Timestamp::MIN };
-    for (direction, triple, expected) in rows {
+    for (direction, triple, relation, expected) in rows {
         for as_of in [None, Some(period)] {
             let entity = direction.map(|direction| ("a".to_owned(), direction));
-            let query =
-                FactQuery { space: Space::default(), entity, triple: triple.clone(), as_of, offset: 0, limit: 1 };
+            let (triple, relation) = (triple.clone(), relation.clone());
+            let query = FactQuery { space: Space::default(), entity, triple, relation, as_of, offset: 0, limit: 1 };
             let steps = plan(&facts::find_sql(&query));
             let searches = steps.iter().filter(|step| step.starts_with("SEARCH f") && !step.contains("rowid"));
             assert_eq!(searches.collect::<Vec<_>>(), expected, "{steps:?}");

@@ -154,6 +154,7 @@ impl FactStore for NaiveStore {
         let passes = |fact: &&Fact| {
             has_part(fact)
                 && query.triple.as_ref().is_none_or(|keys| triple(fact) == keys.each_ref().map(String::as_str))
+                && query.relation.as_ref().is_none_or(|keys| triple(fact)[..2] == keys.each_ref().map(String::as_str))
                 && query.as_of.is_none_or(|period| fact.holds_in(period))
         };
         let mut passing: Vec<&Fact> = graph.facts(&query.space).filter(passes).collect();
@@ -171,6 +172,7 @@ impl FactStore for NaiveStore {
             entities: entities.len() as u64,
             facts: facts().count() as u64,
             open: facts().filter(|fact| fact.is_open_after(now)).count() as u64,
+            to_come: facts().filter(|fact| fact.is_open_after(now) && fact.begins_after(now)).count() as u64,
             predicates: predicates.into_iter().map(spelling).collect(),
         })
     }

@@ -617,6 +617,12 @@ pub enum Bench {
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
     },
+    /// Measure what the replies to an agent hold: the evidence it needs, distractors, tokens
+    ///
+    /// Scripted tasks through the tools of every dialect and at the start of a session, without a language model, in a
+    /// store of many projects and people that a seed determines. Every task says which parts of memories its reply must
+    /// hold, which it must not, and how many tokens it may have.
+    Agent(AgentBench),
     /// Measure searches in many passages, without a model, beside what the memory allows
     ///
     /// Made-up passages with vectors in a store on the disk; a process of its own then searches.
@@ -662,6 +668,28 @@ pub struct Needles {
     #[arg(long, value_name = "STEP")]
     pub without: Vec<String>,
     /// Write the figures and the rank of every fact into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct AgentBench {
+    /// How many memories the store has
+    #[arg(long, value_name = "NUMBER", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(..=20_000))]
+    pub memories: u32,
+    /// Ask so many of the tasks, evenly from all [default: all]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub tasks: Option<u32>,
+    /// The seed of the memories around those of the tasks
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// List tasks, with what they miss: those that are not right (failed), or all
+    #[arg(long, value_name = "TASKS", value_parser = ["failed", "all"])]
+    pub show: Option<String>,
+    /// Keep the store in this folder, and use the one that an earlier run of the same loci left there
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub store: Option<PathBuf>,
+    /// Write the figures and the outcome of every task into this file, too, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }

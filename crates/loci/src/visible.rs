@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
+pub use loci_core::characters::is_hidden;
+
 /// A value whose text is shown with every hidden character as `\u{1b}`. Line feeds (with a carriage return before them
 /// or not) and tabs are layout, and stay.
 pub struct Visible<T>(pub T);
@@ -24,17 +26,6 @@ impl<T: Display> Display for OneLine<T> {
         write!(writer, "{}", self.0)?;
         writer.finish()
     }
-}
-
-/// Tells if a terminal obeys the character (controls), orders other characters by it (bidi controls), or shows nothing
-/// for it (zero-width characters, tags).
-pub fn is_hidden(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e00ff}')
 }
 
 /// JSON text in which hidden characters are escaped as JSON does it. They can be within strings alone.

@@ -2,7 +2,7 @@
 
 use loci_core::limits::{CITATIONS_MAX, RECALL_RESULTS_MAX, TAGS_MAX};
 use loci_core::{CollectionFilter, Error, ErrorCode, MemoryId, Result};
-use loci_engine::check;
+use loci_engine::{PlaceNouns, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,6 +14,9 @@ use crate::wire::Count;
 const GLOBAL: &str = "global";
 /// How scopes of discoveries begin, and of memories do not.
 const DISCOVERY_PREFIX: &str = "discovery:";
+
+/// The parts of a place, in messages.
+pub const NOUNS: PlaceNouns = PlaceNouns { collection: "scope", section: "category" };
 
 /// The kind of every discovery, and the category that it shows.
 pub const DISCOVERY: &str = "discovery";

@@ -1,12 +1,12 @@
 //! `list_memory`: the latest memories of one scope.
 
-use loci_core::{Error, Result, Scope};
+use loci_core::{Error, Result, Scope, Tier};
 use loci_engine::List;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, count, only};
+use super::arguments::{Faults, NOUNS, count, only};
 use super::record::Record;
 use crate::wire::Count;
 use crate::{Context, Hints, Reply, TypedTool};
@@ -48,8 +48,10 @@ impl TypedTool for ListMemory {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let scope = only(arguments.scope);
+        let named = context.engine.named(context.caller, NOUNS, &[Tier::LongTerm], scope, Vec::new())?;
         let request = List {
-            collections: only(arguments.scope),
+            collections: named.collections,
             sections: Vec::new(),
             tags: Vec::new(),
             delivery: None,
@@ -57,6 +59,6 @@ impl TypedTool for ListMemory {
             limit: count(arguments.limit, LIMIT_DEFAULT),
         };
         let memories = context.engine.list(context.caller, request)?.into_iter().map(Record::from).collect();
-        Ok(Reply::json(crate::tool::to_value(&Output { memories })?))
+        Ok(Reply::json(crate::tool::to_value(&Output { memories })?).with_notice(named.notice))
     }
 }

@@ -1,12 +1,12 @@
 //! A memory in this dialect's terms.
 
 use loci_core::{Memory, Result, Tier, Visibility};
-use loci_engine::{Recall, shown_name};
+use loci_engine::{Named, Recall, shown_name};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::arguments::{Citation, DISCOVERY, scope};
-use crate::wire::{explained, rfc3339, rounded};
+use super::arguments::{Citation, DISCOVERY, NOUNS, scope};
+use crate::wire::{explained, rfc3339, rounded, times_said};
 use crate::{Context, Reply};
 
 /// The names of attributes, which are those of the arguments.
@@ -24,6 +24,9 @@ const ANONYMOUS: &str = "anonymous";
 pub struct Record {
     /// Its id.
     id: String,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// The text.
     content: String,
     /// The scope that it is filed under.
@@ -81,6 +84,9 @@ pub struct Hit {
     record: Record,
     /// How well it fits the query, 0 to 1.
     score: f64,
+    /// How often this text was found, if more than once: equal texts are one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_said: Option<usize>,
 }
 
 /// Whether a memory is a discovery.
@@ -102,14 +108,20 @@ pub fn visibility(memory: &Memory) -> &'static str {
 /// Whatever the engine refuses; those of [`to_value`](crate::tool::to_value).
 pub fn found<Output: Serialize>(
     context: Context<'_>,
-    request: &Recall<'_>,
+    request: Recall<'_>,
     output: impl FnOnce(Vec<Hit>) -> Output,
 ) -> Result<Reply> {
-    let recalled = context.engine.recall(context.caller, request)?;
+    let Named { collections, notice, .. } =
+        context.engine.named(context.caller, NOUNS, &request.tiers, request.collections, Vec::new())?;
+    let recalled = context.engine.recall(context.caller, &Recall { collections, ..request })?;
     let explanations = recalled.hits.iter().map(explained).collect();
-    let hit = |hit: loci_engine::Hit| Hit { score: rounded(hit.score, 4), record: hit.memory.into() };
+    let hit = |hit: loci_engine::Hit| Hit {
+        score: rounded(hit.score, 4),
+        times_said: times_said(&hit),
+        record: hit.memory.into(),
+    };
     let output = output(recalled.hits.into_iter().map(hit).collect());
-    let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(recalled.degraded);
+    let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(recalled.degraded);
     Ok(reply.with_explanations(explanations))
 }
 
@@ -127,6 +139,7 @@ impl From<Memory> for Record {
             base_dir: attribute(BASE_DIR),
             source: attribute(SOURCE),
             id: memory.id.to_string(),
+            title: memory.title,
             content: memory.content,
             scope: scope(memory.place.collection),
             category,

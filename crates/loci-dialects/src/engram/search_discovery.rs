@@ -75,6 +75,6 @@ impl TypedTool for SearchDiscovery {
             sections: kinds.into_iter().map(|kind| kind.name().to_owned()).collect(),
             ..Recall::new(&arguments.query, count(arguments.k, K_DEFAULT), &|signals| signals.relevance)
         };
-        found(context, &request, |discoveries| Output { discoveries })
+        found(context, request, |discoveries| Output { discoveries })
     }
 }

@@ -55,6 +55,6 @@ impl TypedTool for SearchMemory {
             collections: only(arguments.scope),
             ..Recall::new(&arguments.query, count(arguments.k, K_DEFAULT), &|signals| signals.relevance)
         };
-        found(context, &request, |memories| Output { memories })
+        found(context, request, |memories| Output { memories })
     }
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, Faults, collection, in_words};
+use super::arguments::{AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, Faults, NOUNS, collection, in_words};
 use super::record::SOURCE;
 use crate::tool::denial;
 use crate::wire::pending;
@@ -28,7 +28,7 @@ pub struct Arguments {
     content: String,
     /// `map` for how something is built and where things are, `fact` for one claim that the citations prove.
     kind: DiscoveryKind,
-    /// What it rests on: at least one, at most 50.
+    /// What it rests on, 1 to 50: `[{"kind": "file", "ref": "src/auth.rs", "locator": "L10-42"}]`.
     #[schemars(length(min = 1, max = CITATIONS_MAX))]
     citations: Vec<Citation>,
     /// Where to file it: a name of 1 to 256 characters that begins with `discovery:`, by custom discovery:repo:NAME.
@@ -74,8 +74,10 @@ impl TypedTool for StoreDiscovery {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let collection = collection(arguments.scope);
+        let case_notice = context.engine.differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
         let request = Remember {
-            collection: collection(arguments.scope),
+            collection,
             section: Some(arguments.kind.name().to_owned()),
             summary: arguments.summary,
             tags: arguments.tags,
@@ -94,6 +96,8 @@ impl TypedTool for StoreDiscovery {
             Some(id) => engine.remember_as(caller, &check::uuid("id", id)?, request).map_err(in_words(id))?,
         };
         let output = Output { id: remembered.memory.id.to_string() };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(pending("stored", remembered.embedding)))
+        Ok(Reply::json(crate::tool::to_value(&output)?)
+            .with_notice(pending("stored", remembered.embedding))
+            .with_further_notice(case_notice))
     }
 }

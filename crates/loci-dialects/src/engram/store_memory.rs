@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{AGENT_INFERRED, Faults, collection};
+use super::arguments::{AGENT_INFERRED, Faults, NOUNS, collection};
 use super::record::{BASE_DIR, REPO, SOURCE, WORKSPACE, WORKTREE_PATH};
 use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
@@ -117,14 +117,18 @@ impl TypedTool for StoreMemory {
         ];
         let attributes: BTreeMap<String, String> =
             said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        let collection = collection(arguments.scope);
+        let case_notice = context.engine.differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
         let request = Remember {
-            collection: collection(arguments.scope),
+            collection,
             tags: arguments.tags,
             attributes,
             ..Remember::new(arguments.content, arguments.category.name())
         };
         let remembered = context.engine.remember(context.caller, request)?;
         let output = Output { id: remembered.memory.id.to_string() };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(pending("stored", remembered.embedding)))
+        Ok(Reply::json(crate::tool::to_value(&output)?)
+            .with_notice(pending("stored", remembered.embedding))
+            .with_further_notice(case_notice))
     }
 }

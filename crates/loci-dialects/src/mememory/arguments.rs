@@ -1,12 +1,15 @@
 //! Arguments that several tools take.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result};
-use loci_engine::check;
+use loci_engine::{PlaceNouns, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The name that stands for the absence of a project.
 const GLOBAL: &str = "global";
+
+/// The parts of a place, in messages.
+pub const NOUNS: PlaceNouns = PlaceNouns { collection: "project", section: "type" };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -1,10 +1,10 @@
 //! `list`: browse memories by exact filters.
 
-use loci_core::{Delivery, Result};
+use loci_core::{Delivery, Result, Tier};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::arguments::{DeliveryArgument, MemoryType, Scope, collections_to_list, sections};
+use super::arguments::{DeliveryArgument, MemoryType, NOUNS, Scope, collections_to_list, sections};
 use super::record::Record;
 use crate::wire::{Count, Offset, Tags};
 use crate::{Context, Hints, Reply, TypedTool};
@@ -46,8 +46,10 @@ impl TypedTool for List {
     type Output = Vec<Record>;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let asked = collections_to_list(arguments.scope, arguments.project)?;
+        let named = context.engine.named(context.caller, NOUNS, &[Tier::LongTerm], asked, Vec::new())?;
         let request = loci_engine::List {
-            collections: collections_to_list(arguments.scope, arguments.project)?,
+            collections: named.collections,
             sections: sections(arguments.r#type),
             tags: arguments.tags.unwrap_or_default().0,
             delivery: arguments.delivery.map(Delivery::from),
@@ -57,6 +59,6 @@ impl TypedTool for List {
         let mut memories = context.engine.list(context.caller, request)?;
         context.engine.hide_references(context.caller, &mut memories)?;
         let records: Vec<Record> = memories.into_iter().map(|memory| Record::of(context.caller, memory)).collect();
-        Ok(Reply::json(crate::tool::to_value(&records)?))
+        Ok(Reply::json(crate::tool::to_value(&records)?).with_notice(named.notice))
     }
 }

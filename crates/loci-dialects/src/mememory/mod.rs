@@ -34,6 +34,7 @@ pub static DIALECT: Dialect = Dialect {
         find: "recall",
         project_argument: Some("project"),
         store: "remember",
+        begin: None,
         shows: |_, _| format!("the tool `list` with delivery \"bootstrap\" and limit {LIST_RESULTS_MAX}"),
     },
     ownership: Ownership::Usual,

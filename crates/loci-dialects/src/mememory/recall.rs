@@ -6,9 +6,9 @@ use loci_engine::Signals;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{MemoryType, Scope, collections_to_search, sections};
+use super::arguments::{MemoryType, NOUNS, Scope, collections_to_search, sections};
 use super::record::Record;
-use crate::wire::{Count, Tags, explained, rounded};
+use crate::wire::{Count, Tags, explained, rounded, times_said};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -47,6 +47,9 @@ pub struct Hit {
     memory: Record,
     /// Relevance x scope weight x weight x decay with age, 0 to 1.
     score: f64,
+    /// How often this text was found, if more than once: equal texts are one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_said: Option<usize>,
 }
 
 impl TypedTool for Recall {
@@ -59,10 +62,13 @@ impl TypedTool for Recall {
     type Output = Vec<Hit>;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
+        let tiers = vec![Tier::LongTerm];
+        let asked = collections_to_search(arguments.scope, arguments.project)?;
+        let named = context.engine.named(context.caller, NOUNS, &tiers, asked, Vec::new())?;
         let request = loci_engine::Recall {
             query: &arguments.query,
-            tiers: vec![Tier::LongTerm],
-            collections: collections_to_search(arguments.scope, arguments.project)?,
+            tiers,
+            collections: named.collections,
             sections: sections(arguments.r#type),
             tags: arguments.tags.unwrap_or_default().0,
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(RECALL_RESULTS_MAX),
@@ -75,9 +81,14 @@ impl TypedTool for Recall {
         let hits: Vec<Hit> = recalled
             .hits
             .into_iter()
-            .map(|hit| Hit { memory: Record::of(context.caller, hit.memory), score: rounded(hit.score, 4) })
+            .map(|hit| Hit {
+                times_said: times_said(&hit),
+                memory: Record::of(context.caller, hit.memory),
+                score: rounded(hit.score, 4),
+            })
             .collect();
-        Ok(Reply::json(crate::tool::to_value(&hits)?).with_notice(recalled.degraded).with_explanations(explanations))
+        let reply = Reply::json(crate::tool::to_value(&hits)?).with_notice(recalled.degraded);
+        Ok(reply.with_further_notice(named.notice).with_explanations(explanations))
     }
 }
 

@@ -11,6 +11,9 @@ use crate::wire::{Authorship, rfc3339, ttl_text};
 pub struct Record {
     /// Its id.
     pub id: String,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The text.
     pub content: String,
     /// `global` or `project`.
@@ -56,6 +59,7 @@ impl Record {
         Record {
             authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
+            title: memory.title,
             content: memory.content,
             scope: if memory.place.collection.is_some() { "project" } else { "global" },
             project: memory.place.collection,

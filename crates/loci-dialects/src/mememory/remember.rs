@@ -5,7 +5,7 @@ use loci_engine::{Bootstrap, Embedding, SimilarQuery, StartOverflow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{DeliveryArgument, MemoryType, Scope, collection_to_write};
+use super::arguments::{DeliveryArgument, MemoryType, NOUNS, Scope, collection_to_write};
 use super::record::Record;
 use crate::wire::{Authorship, Tags, rounded, ttl_seconds};
 use crate::{Context, Hints, Reply, TypedTool};
@@ -29,7 +29,8 @@ pub struct Arguments {
     scope: Option<Scope>,
     /// The project that it belongs to; required for scope `project`.
     project: Option<String>,
-    /// What it is; `fact` if left out. `bootstrap` is read at every session start.
+    /// What it is; `fact` if left out. A `rule` says what must or must not be done, `feedback` what a person said of your
+    /// work, `decision` what was chosen and why, `context` what is going on; `bootstrap` is read at every session start.
     r#type: Option<MemoryType>,
     /// Labels, such as `["frontend", "performance"]`.
     tags: Option<Tags>,
@@ -119,6 +120,7 @@ impl TypedTool for Remember {
         };
         let supersedes = arguments.supersedes.map(|id| context.engine.memory_id(context.caller, "supersedes", &id));
         let supersedes = supersedes.transpose()?;
+        let case_notice = context.engine.differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
         let remembered = context.engine.remember(
             context.caller,
             loci_engine::Remember {
@@ -170,7 +172,7 @@ impl TypedTool for Remember {
             )
         });
         let memory = Record::of(context.caller, remembered.memory);
-        reply(Output { memory, warnings }).map(|reply| reply.with_notice(notice))
+        reply(Output { memory, warnings }).map(|reply| reply.with_notice(notice).with_further_notice(case_notice))
     }
 }
 

@@ -4,13 +4,17 @@ use jiff::civil::{Time, time};
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 use loci_core::{CollectionFilter, Error, Result, Tier, Timestamp};
-use loci_engine::{Recall, Recalled, Signals, check};
+use loci_engine::{PlaceNouns, Recall, Recalled, Signals, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::Context;
 use crate::wire::Count;
 
+/// The parts of a place, in messages.
+const NOUNS: PlaceNouns = PlaceNouns { collection: "conversation", section: "memory_type" };
+/// The types of what is kept of messages.
+const TYPES: [&str; 7] = ["fact", "preference", "decision", "event", "task", "question", "other"];
 /// Results without `limit`.
 const LIMIT_DEFAULT: usize = 10;
 
@@ -51,11 +55,14 @@ impl Search {
         if let Some(memory_type) = &self.memory_type {
             check::name("memory_type", memory_type)?;
         }
+        // A type of this dialect's own means itself, whether or not anything is of that type yet.
+        let (own, others) = self.memory_type.into_iter().partition(|name| TYPES.contains(&name.as_str()));
+        let named = context.engine.named(context.caller, NOUNS, &[Tier::LongTerm], CollectionFilter::Any, others)?;
         let request = Recall {
             query: &self.query,
             tiers: tiers(self.tier.as_deref()),
-            collections: CollectionFilter::Any,
-            sections: self.memory_type.into_iter().collect(),
+            collections: named.collections,
+            sections: [own, named.sections].concat(),
             tags: self.tags.unwrap_or_default(),
             limit: self.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(context.engine.policy().results_max),
             ranking,
@@ -63,6 +70,8 @@ impl Search {
         };
         let mut recalled = context.engine.recall(context.caller, &request)?;
         context.engine.hide_references(context.caller, recalled.hits.iter_mut().map(|hit| &mut hit.memory))?;
+        let notices: Vec<String> = named.notice.into_iter().chain(recalled.degraded).collect();
+        recalled.degraded = (!notices.is_empty()).then(|| notices.join("; "));
         Ok(recalled)
     }
 }

@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Memories with all of these tags.
     #[schemars(length(min = 1))]
     tags: Option<Vec<String>>,
-    /// Memories that were stored in this time.
+    /// Memories that were stored in this time: `{"start": "2026-03-01", "end": "2026-03-31"}`.
     time_range: Option<TimeRange>,
     /// Must be true to delete by `tags` or `time_range`.
     #[serde(default)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::Search;
 use super::record::{Document, Found};
-use crate::wire::rounded;
+use crate::wire::{rounded, times_said};
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct HybridSearch;
@@ -23,6 +23,9 @@ pub struct Hit {
     memory: Document,
     /// Its places by meaning and by words, fused: the higher the better, of use for comparing alone.
     rrf_score: f64,
+    /// How often this text was found, if more than once: equal texts are one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_said: Option<usize>,
 }
 
 impl TypedTool for HybridSearch {
@@ -38,6 +41,7 @@ impl TypedTool for HybridSearch {
         let weights = context.engine.policy().fusion;
         let recalled = search.run(context, &|signals| signals.reciprocal_rank(weights), false)?;
         let hit = |hit: loci_engine::Hit| Hit {
+            times_said: times_said(&hit),
             memory: Document::of(context.caller, hit.memory),
             rrf_score: rounded(hit.score, 6),
         };

@@ -30,15 +30,17 @@ pub static DIALECT: Dialect = Dialect {
     name: "memory-mcp",
     title: "loci memory (memory-mcp tools)",
     instructions: "Memory of conversations, kept apart for each user. Call `recall_memory` before you answer, and \
-        `store_memory` with what was said afterwards; what people say is sorted in the background and stays for good. \
-        Give every call the same `user_id` for the same person: with a token, the name that it was made for (`local` for \
-        the one of `loci serve`), with the scope `admin` or without tokens any name. `store_decision` and `recall_decision` keep choices \
-        under a name, `check_cache` and `store_cache` answers that may be wanted again. `hybrid_search` looks for \
-        exact words and for meaning alike. `delete_memory` and `wipe_user_data` forget.",
+        `store_memory` with what was said afterwards; what people say is sorted in the background and stays for \
+        good. Give every call the same `user_id` for the same person: with a token, the name that it was made for \
+        (`local` for the one of `loci serve`), with the scope `admin` or without tokens any name.\n\n\
+        `store_decision` and `recall_decision` keep choices under a name, `check_cache` and `store_cache` answers \
+        that may be wanted again. `hybrid_search` looks for exact words and for meaning alike. `delete_memory` \
+        and `wipe_user_data` forget.",
     usual_tools: UsualTools {
         find: "recall_memory",
         project_argument: None,
         store: "store_memory",
+        begin: None,
         shows: bootstrap_command,
     },
     ownership: Ownership::Usual,

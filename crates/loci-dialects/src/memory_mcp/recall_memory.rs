@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::Search;
 use super::record::{Document, Found};
-use crate::wire::rounded;
+use crate::wire::{rounded, times_said};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// How often a memory at most counts as returned, on the scale of `1 + ln(returns + 1)`.
@@ -27,6 +27,9 @@ pub struct Hit {
     memory: Document,
     /// Recency, importance and relevance, weighted; 0 to 1 unless the installation says otherwise.
     final_score: f64,
+    /// How often this text was found, if more than once: equal texts are one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_said: Option<usize>,
 }
 
 impl TypedTool for RecallMemory {
@@ -42,6 +45,7 @@ impl TypedTool for RecallMemory {
         let weights = context.engine.policy().ranking;
         let recalled = search.run(context, &|signals| score(signals, &weights), true)?;
         let hit = |hit: loci_engine::Hit| Hit {
+            times_said: times_said(&hit),
             memory: Document::of(context.caller, hit.memory),
             final_score: rounded(hit.score, 4),
         };

@@ -22,6 +22,9 @@ pub struct Document {
     user_id: Option<String>,
     /// `stm` for a message, `ltm` for what is kept.
     tier: &'static str,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// The text.
     content: String,
     /// Its gist.
@@ -88,6 +91,7 @@ impl Document {
             id: memory.id.to_string(),
             user_id: memory.owner,
             tier: if is_message { "stm" } else { "ltm" },
+            title: memory.title,
             content: memory.content,
             summary: memory.summary,
             importance: memory.weight,

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{ALREADY_EXISTS, Faults, collection, given, place_name};
+use super::arguments::{ALREADY_EXISTS, Faults, NOUNS, collection, given, place_name};
 use super::drawer_id::drawer_ids;
 use super::record::ADDED_BY;
 use crate::wire::pending;
@@ -23,23 +23,23 @@ const KINDS_OF_TALK: [&str; 3] = ["other", "question", "task"];
 
 pub struct AddDrawer;
 
-/// File a text for good, word for word: what somebody said, a decision with its reason, a piece of code, a whole
-/// conversation. Do not shorten or retell it. The same text in the same place is filed once; to see whether something
-/// like it is there in other words, ask `mempalace_check_duplicate` first. Everyone in this space may read it.
+/// File a text for good, word for word, not shortened or retold: a decision with its reason, what somebody said, a
+/// piece of code. The same text in the same place is filed once; `mempalace_check_duplicate` finds it in other words.
+/// All of this space may read it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The person or project that it belongs to (this and `room`: 1 to 128 characters, first and last a letter or
-    /// digit, no / or \). `global` for what belongs to none.
+    /// The person or project, or `global` (this and `room`: 1 to 128 characters, first and last a letter or digit, no /
+    /// or \).
     wing: String,
-    /// What it is about, such as backend, decisions or meetings.
+    /// Its subject: backend, decisions, meetings.
     room: String,
-    /// The text, kept byte for byte (at most 1 MiB). No secrets.
+    /// The text (at most 1 MiB). No secrets.
     content: String,
-    /// Where it comes from: a path, a URL, a name (at most 4 KiB). With the absolute path of a file, `mempalace_sync`
-    /// removes the drawer once that file is gone or ignored.
+    /// A path, URL or name (at most 4 KiB). With a file's absolute path, `mempalace_sync` removes the drawer once the
+    /// file is gone.
     source_file: Option<String>,
-    /// Who files it: mcp, if left out.
+    /// Who files it.
     added_by: Option<String>,
 }
 
@@ -81,6 +81,8 @@ impl TypedTool for AddDrawer {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let wing = place_name("wing", &arguments.wing)?;
         let room = place_name("room", &arguments.room)?;
+        let case_notice =
+            context.engine.differing_in_case(context.caller, NOUNS, collection(&wing).as_deref(), Some(&room))?;
         let content = arguments.content;
         let added_by = given(arguments.added_by).unwrap_or_else(|| ADDED_BY_DEFAULT.to_owned());
         let said = [(SOURCE_FILE, given(arguments.source_file)), (ADDED_BY, Some(added_by))];
@@ -99,7 +101,7 @@ impl TypedTool for AddDrawer {
             Filed::Before(memory) => (*memory, Some(ALREADY_EXISTS), None),
         };
         let output = Output { success: true, drawer_id: memory.id.to_string(), wing, room, reason };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(case_notice))
     }
 }
 

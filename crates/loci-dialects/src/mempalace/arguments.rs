@@ -1,16 +1,21 @@
 //! Names of wings, rooms and agents, and what is wrong with arguments.
 
-use loci_core::{CollectionFilter, Error, MemoryId, Result};
-use loci_engine::check;
+use loci_core::characters::is_control;
+use loci_core::{CollectionFilter, Error, MemoryId, Result, Tier};
+use loci_engine::{Named, PlaceNouns, check};
 use serde_json::Value;
 use unicode_normalization::char::is_combining_mark;
 
 use super::times::period;
+use crate::Context;
 
 /// The wing of what is in no collection.
 pub const GLOBAL_WING: &str = "global";
 /// Characters of a name.
 const NAME_CHARACTERS_MAX: usize = 128;
+/// The parts of a place, in messages.
+pub const NOUNS: PlaceNouns = PlaceNouns { collection: "wing", section: "room" };
+
 /// Why nothing was added.
 pub const ALREADY_EXISTS: &str = "already_exists";
 
@@ -35,7 +40,7 @@ pub fn name(argument: &str, name: &str) -> Result<()> {
     if name.chars().count() > NAME_CHARACTERS_MAX {
         return Err(Error::invalid(argument, format!("must have at most {NAME_CHARACTERS_MAX} characters")));
     }
-    if name.contains(['/', '\\']) || name.contains("..") || name.chars().any(char::is_control) {
+    if name.contains(['/', '\\']) || name.contains("..") || name.chars().any(is_control) {
         return Err(Error::invalid(argument, "must not hold `/`, `\\`, `..` or control characters"));
     }
     // What is written after a letter to change its sound belongs to it.
@@ -76,6 +81,36 @@ pub fn asked(argument: Option<String>) -> Option<String> {
 /// What is written, without blanks around it; what is blank says nothing.
 pub fn given(argument: Option<String>) -> Option<String> {
     argument.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// The wing and the room that a reader means.
+pub struct Meant {
+    /// The wing; none if any.
+    pub wing: Option<String>,
+    /// The room; none if any.
+    pub room: Option<String>,
+    /// Which of the names is not there.
+    pub notice: Option<String>,
+}
+
+/// What a reader means by a filter: names that are there, as far as [`named`](loci_engine::Engine::named) finds them.
+/// They are taken exactly as given, since names that came in elsewhere may have blanks around them; one that is blank
+/// filters nothing.
+///
+/// # Errors
+/// `unavailable` if the store cannot be read.
+pub fn meant(context: Context<'_>, wing: Option<String>, room: Option<String>) -> Result<Meant> {
+    let (wing, room) = (asked(wing), asked(room));
+    let (collections, sections) = (collections(wing.as_deref()), room.into_iter().collect());
+    let tiers = [Tier::LongTerm, Tier::Apart];
+    let Named { collections, mut sections, notice } =
+        context.engine.named(context.caller, NOUNS, &tiers, collections, sections)?;
+    let wing = match collections {
+        CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name) => Some(name),
+        CollectionFilter::Global => Some(GLOBAL_WING.to_owned()),
+        CollectionFilter::Any | CollectionFilter::AnyNamed => None,
+    };
+    Ok(Meant { wing, room: sections.pop(), notice })
 }
 
 /// Collects what is wrong with arguments. Those of a wrong type, or missing, are the schema's business.

@@ -21,13 +21,13 @@ const ROUNDING: f64 = 0.000_1;
 
 pub struct CheckDuplicate;
 
-/// See whether a text is filed already, in these words or in others, before you file it. Nothing is stored.
+/// See whether a text is filed already, in these words or others. Nothing is stored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The text that you mean to file (at most 1 MiB).
+    /// The text (at most 1 MiB).
     content: String,
-    /// How similar a drawer must be to count, 0 to 1: 0.87 if left out, 1 for the same text.
+    /// How similar a drawer must be: 0.87 if left out, 1 for the same text.
     #[schemars(range(min = 0.0, max = 1.0))]
     threshold: Option<f64>,
 }
@@ -51,6 +51,9 @@ struct Match {
     room: String,
     /// How similar it is, 0 to 1: of a long text, how much of it is there and how near, on the average.
     similarity: f64,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// Its text.
     content: String,
     #[serde(flatten)]
@@ -66,6 +69,7 @@ impl Match {
             wing: wing(memory.place.collection),
             room: memory.place.section,
             similarity: rounded(f64::from(cosine).clamp(0.0, 1.0), DIGITS),
+            title: memory.title,
             content: memory.content,
         }
     }

@@ -13,25 +13,24 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct CreateTunnel;
 
-/// Tie two places of the palace that belong together, such as an interface in one project and what uses it in another.
-/// Drawers must lie in both. Two places have one tunnel, whichever is named first: tying them again replaces the label
-/// and the drawers that are given.
+/// Tie two places that belong together, such as an interface in one project and its user in another. Drawers must lie
+/// in both. Two places have one tunnel: tying them again replaces its label and drawers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The wing of one place.
+    /// One wing.
     source_wing: String,
     /// The room there.
     source_room: String,
-    /// The wing of the other place.
+    /// The other wing.
     target_wing: String,
     /// The room there.
     target_room: String,
-    /// What ties them, in a few words (at most 4 KiB).
+    /// Why, in a few words (at most 4 KiB).
     label: Option<String>,
-    /// The drawer in the source room that is meant, if one is.
+    /// A drawer in the source room.
     source_drawer_id: Option<String>,
-    /// The drawer in the target room that is meant, if one is.
+    /// A drawer in the target room.
     target_drawer_id: Option<String>,
 }
 

@@ -11,12 +11,11 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct DeleteDrawer;
 
-/// Remove a drawer or an entry of a diary for good, by its id; nothing brings it back. Of a note that is a file, the
-/// file stays, and nobody is shown it any more.
+/// Remove a drawer or diary entry for good. The file of a note stays, and is not shown any more.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The id of the drawer.
+    /// Its id.
     drawer_id: String,
 }
 

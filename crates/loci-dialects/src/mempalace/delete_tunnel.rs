@@ -10,11 +10,11 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct DeleteTunnel;
 
-/// Remove a tunnel for good, by its id. The places that it tied stay as they are.
+/// Remove a tunnel for good. Its places stay.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The id, as `mempalace_create_tunnel` or `mempalace_list_tunnels` gave it.
+    /// Its id.
     tunnel_id: String,
 }
 

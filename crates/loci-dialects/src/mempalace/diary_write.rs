@@ -21,16 +21,16 @@ const AGENT: &str = "agent";
 
 pub struct DiaryWrite;
 
-/// Write in your diary what a later session of yours should know: what you did, learned and felt unsure about. Each
-/// agent has a wing of its own for it; other searches do not show it. AAAK (`mempalace_get_aaak_spec`) keeps it short.
+/// Write in your diary for later sessions: what you did, learned and doubt. Each agent has its own, which other
+/// searches do not show. AAAK (`mempalace_get_aaak_spec`) keeps it short.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Your name, the same each time (1 to 128 characters; case makes no difference).
+    /// Your name, the same each time (1 to 128 characters, in any case).
     agent_name: String,
-    /// The entry, kept exactly as given (at most 1 MiB). No secrets.
+    /// The text (at most 1 MiB). No secrets.
     entry: String,
-    /// What it is about, in a word or two: general, if left out.
+    /// Its subject, in a word or two.
     topic: Option<String>,
 }
 

@@ -27,7 +27,7 @@ pub struct FactRecord {
     /// Until when, that day or moment included; null if no end is known.
     #[schemars(schema_with = "string_or_null")]
     valid_to: Option<String>,
-    /// Whether its end is open or lies in the future.
+    /// Whether it holds now: it has begun, and its end is open or lies in the future.
     current: bool,
     /// Its id.
     triple_id: String,
@@ -41,7 +41,7 @@ impl FactRecord {
     pub fn of(fact: Fact, now: Timestamp, direction: Option<&'static str>) -> Self {
         FactRecord {
             direction,
-            current: fact.is_open_after(now),
+            current: fact.is_open_after(now) && !fact.begins_after(now),
             subject: fact.subject.spelling,
             predicate: fact.predicate.spelling,
             object: fact.object.spelling,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collection};
+use super::arguments::{Faults, collection, meant};
 use super::graph::Node;
 use super::times::date;
 use crate::wire::string_or_null;
@@ -14,8 +14,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct FindTunnels;
 
-/// Find the rooms that bridge two wings: those that stand in both, and those that a tunnel leads from or to. With one
-/// wing, what bridges it and any other; with none, every bridge. Fullest first, at most 50.
+/// Find rooms that bridge two wings: they stand in both, or a tunnel ties them. With one wing, its bridges to any
+/// other; with none, all. Fullest first, at most 50.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -56,10 +56,11 @@ impl TypedTool for FindTunnels {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let between = [arguments.wing_a, arguments.wing_b].map(|wing| asked(wing).map(collection));
+        let [a, b] = [meant(context, arguments.wing_a, None)?, meant(context, arguments.wing_b, None)?];
+        let between = [a.wing, b.wing].map(|wing| wing.map(collection));
         let between = between.each_ref().map(|wing| wing.as_ref().map(Option::as_deref));
         let bridges = context.engine.bridges(context.caller, between)?;
         let found: Vec<Found> = bridges.into_iter().map(Found::from).collect();
-        Ok(Reply::json(crate::tool::to_value(&found)?))
+        Ok(Reply::json(crate::tool::to_value(&found)?).with_notice(a.notice).with_further_notice(b.notice))
     }
 }

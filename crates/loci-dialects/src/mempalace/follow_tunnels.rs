@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collection, wing};
+use super::arguments::{Faults, Meant, collection, meant, wing};
 use super::graph::not_found_in;
 use super::record::preview;
 use crate::wire::Authorship;
@@ -17,14 +17,14 @@ const PREVIEWS_MAX: usize = 3;
 
 pub struct FollowTunnels;
 
-/// See what a room is tied to: through tunnels that somebody made, and through the same name in other wings. Each
-/// place comes with the beginnings of a few drawers: the one that the tunnel names, then the latest.
+/// See what a room is tied to, by tunnels and by the same name in other wings, each place with the beginnings of a few
+/// drawers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The wing to start from, exactly as it is listed.
+    /// The wing.
     wing: String,
-    /// The room there, exactly as it is listed.
+    /// The room.
     room: String,
 }
 
@@ -58,6 +58,9 @@ pub struct Place {
 struct Preview {
     /// The id of the drawer.
     drawer_id: String,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// Its first 200 characters.
     #[serde(rename = "preview")]
     beginning: String,
@@ -87,6 +90,7 @@ impl Place {
                     beginning: preview(&memory.content),
                     drawer_id: memory.id.to_string(),
                     authorship: Authorship::of(reader, &memory),
+                    title: memory.title,
                 })
                 .collect(),
             count: followed.total,
@@ -110,7 +114,8 @@ impl TypedTool for FollowTunnels {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let (collection, section) = (collection(arguments.wing), arguments.room.as_str());
+        let Meant { wing, room, notice } = meant(context, Some(arguments.wing), Some(arguments.room))?;
+        let (collection, section) = (wing.and_then(collection), room.as_deref().unwrap_or_default());
         let followed = context.engine.follow(context.caller, collection.as_deref(), section, PREVIEWS_MAX);
         let followed = followed.map_err(|error| {
             let places = context.engine.places(context.caller).unwrap_or_default();
@@ -124,6 +129,6 @@ impl TypedTool for FollowTunnels {
             .into_iter()
             .map(|followed| Place::of(context.caller, followed, collection.as_deref(), section))
             .collect();
-        Ok(Reply::json(crate::tool::to_value(&places)?))
+        Ok(Reply::json(crate::tool::to_value(&places)?).with_notice(notice))
     }
 }

@@ -9,7 +9,7 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct GetAaakSpec;
 
-/// Read how AAAK is written, the shorthand for diaries and summaries. It never replaces the text of a drawer.
+/// Read how AAAK is written, the shorthand for diaries and summaries.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}

@@ -18,7 +18,7 @@ pub struct GetDrawer;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The id of the drawer.
+    /// Its id.
     drawer_id: String,
 }
 

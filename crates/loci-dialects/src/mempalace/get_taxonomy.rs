@@ -11,8 +11,7 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct GetTaxonomy;
 
-/// Show how the palace is laid out: every wing, its rooms, and how many drawers each holds. Use these names again when
-/// you file something.
+/// Show every wing with its rooms and how many drawers each holds. Use these names when you file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}

@@ -12,8 +12,7 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct GraphStats;
 
-/// See how the palace hangs together: rooms, the ties between them, and the rooms that bridge most wings. Rooms called
-/// `general` tie nothing and are not counted.
+/// Count rooms, the ties between them, and the rooms that bridge most wings. Rooms called `general` do not count.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}

@@ -10,14 +10,14 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct SetHooks;
 
-/// See or change how the hooks of your host save what is said. Without arguments nothing is changed; changing needs the
+/// See or change how the hooks of your host save what is said. Without arguments nothing changes; a change needs the
 /// scope `write`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// True to save transcripts without a word, as by default; false to ask you to file what matters.
+    /// True (the default) to save transcripts without a word; false to ask you to file what matters.
     silent_save: Option<bool>,
-    /// True to show a notice on the desktop when something was saved; false, as by default, not to.
+    /// True to show a notice on the desktop after saving.
     desktop_toast: Option<bool>,
 }
 

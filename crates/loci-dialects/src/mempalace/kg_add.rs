@@ -1,5 +1,6 @@
 //! `mempalace_kg_add`: note a fact.
 
+use loci_core::limits::FACTS_MAX;
 use loci_core::{Error, Fact, Period, Result, Scope};
 use loci_engine::{Relate, Related, check};
 use schemars::JsonSchema;
@@ -12,25 +13,27 @@ use super::times::{period, shown};
 use crate::wire::string_or_null;
 use crate::{Context, Hints, Reply, TypedTool};
 
+/// Other facts that a reply names.
+const OTHERS_MAX: usize = 10;
+
 pub struct KgAdd;
 
-/// Note a fact: something stands in a relation to something else, from a day on. One that is noted already and has no
-/// end yet, or this beginning and end, is not added again. When a fact changes, end the old one first
-/// (`mempalace_kg_invalidate`), then add the new one: both stay, each with its time.
+/// Note a fact, from a day on. One that is noted and open is not added again. When a fact changes, first end the old
+/// one (`mempalace_kg_invalidate`): both stay, each with its time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What the fact is about, such as Max (this and `object`: at most 512 bytes).
+    /// Such as Max (this and `object`: at most 512 bytes).
     subject: String,
     /// The relation, such as works_on (1 to 128 characters, first and last a letter or digit, no / or \).
     predicate: String,
-    /// What the subject stands in that relation to, such as loci.
+    /// Such as loci.
     object: String,
-    /// The first day (YYYY-MM-DD) or moment (RFC 3339 with offset) on which it holds; left out, it always held.
+    /// The first day (YYYY-MM-DD) or moment (RFC 3339 with offset); always, if left out.
     valid_from: Option<String>,
-    /// The last day or moment on which it holds, if its end is known.
+    /// The last one, if its end is known.
     valid_to: Option<String>,
-    /// Where you read it: a drawer's id, a file, a name (at most 4 KiB).
+    /// Where you read it: a drawer's id, a file (at most 4 KiB).
     source_closet: Option<String>,
 }
 
@@ -48,6 +51,38 @@ pub struct Output {
     reason: Option<&'static str>,
     #[serde(flatten)]
     kept: Option<Kept>,
+    /// Other facts of this subject and this predicate that have no end yet, or one in the future: ten at most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_open: Vec<OtherOpen>,
+}
+
+/// A fact beside the one that was noted.
+#[derive(Serialize, JsonSchema)]
+struct OtherOpen {
+    /// Its id.
+    triple_id: String,
+    /// What the subject stands in that relation to.
+    object: String,
+    /// From when it holds; null if always.
+    #[schemars(schema_with = "string_or_null")]
+    valid_from: Option<String>,
+}
+
+impl From<Fact> for OtherOpen {
+    fn from(fact: Fact) -> Self {
+        OtherOpen { triple_id: fact.id, object: fact.object.spelling, valid_from: fact.valid_from.map(shown) }
+    }
+}
+
+/// Says how many other facts are open.
+fn others_open(others: usize) -> Option<String> {
+    let are = match others {
+        0 => return None,
+        1 => "1 other fact of this subject and predicate is".to_owned(),
+        FACTS_MAX.. => format!("at least {FACTS_MAX} other facts of this subject and predicate are"),
+        _ => format!("{others} other facts of this subject and predicate are"),
+    };
+    Some(format!("{are} open, too; end what no longer holds (mempalace_kg_invalidate)"))
 }
 
 /// The time of a fact that was noted before.
@@ -112,13 +147,16 @@ impl TypedTool for KgAdd {
             Related::Before(fact) => (fact, false),
         };
         let notice = begun_otherwise(&fact, valid_from);
+        let others = context.engine.other_open_facts(context.caller, &fact)?;
+        let open = others_open(others.len());
         let output = Output {
             success: true,
             fact: sentence(&fact),
             reason: (!is_new).then_some(ALREADY_EXISTS),
             kept: (!is_new).then(|| Kept::of(&fact)),
+            other_open: others.into_iter().take(OTHERS_MAX).map(OtherOpen::from).collect(),
             triple_id: fact.id,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(open))
     }
 }

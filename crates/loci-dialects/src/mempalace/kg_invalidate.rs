@@ -12,18 +12,17 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct KgInvalidate;
 
-/// Say that a fact no longer holds. It stays, with its end: questions about the time before still find it.
+/// End a fact that no longer holds. It stays, with its end, for questions about the time before.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What the fact is about.
+    /// As it was noted.
     subject: String,
     /// The relation.
     predicate: String,
-    /// What the subject stood in that relation to.
+    /// As it was noted.
     object: String,
-    /// The last day (YYYY-MM-DD) or moment (RFC 3339 with offset) on which it held: today, and over at once, if left
-    /// out.
+    /// The last day (YYYY-MM-DD) or moment (RFC 3339 with offset) on which it held; left out, it is over now.
     ended: Option<String>,
 }
 

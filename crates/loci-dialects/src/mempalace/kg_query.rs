@@ -14,21 +14,18 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct KgQuery;
 
-/// Look up the facts about a person, a project or another thing: all that are noted, ended ones too (`current` says
-/// which hold), or with `as_of` those of a day. Do it before you say something of them from memory. Case, width, spaces,
-/// hyphens and underscores in names make no difference.
+/// Look up the facts about a person, project or thing before you say something of it: all, ended ones too (`current`
+/// says which hold), or those `as_of` a day. Case, spaces, hyphens and underscores in names make no difference.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The thing that you ask about, by its name.
+    /// Its name.
     entity: String,
-    /// Only facts that held then: at any time on a day (YYYY-MM-DD), or at a moment (RFC 3339 with offset). All facts,
-    /// those that ended too, if left out.
+    /// Only facts that held on a day (YYYY-MM-DD) or at a moment (RFC 3339 with offset).
     as_of: Option<String>,
-    /// `outgoing` for facts of which it is the subject, `incoming` for those of which it is the object, `both` if left
-    /// out.
+    /// `outgoing`: it is the subject; `incoming`: the object; `both` if left out.
     direction: Option<DirectionName>,
-    /// How many facts to skip: 0, if left out. At most 1,000 come at a time.
+    /// How many to skip; at most 1,000 come at a time.
     offset: Option<Offset>,
 }
 

@@ -8,7 +8,7 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct KgStats;
 
-/// See how much the knowledge graph holds and which relations it knows: use those again rather than new words for them.
+/// Count the knowledge graph and list its relations: use those again.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -20,10 +20,13 @@ pub struct Output {
     entities: u64,
     /// Facts.
     triples: u64,
-    /// Facts that have no end, or one in the future.
+    /// Facts that have begun, and have no end or one in the future.
     current_facts: u64,
     /// Facts that ended.
     expired_facts: u64,
+    /// Facts that begin in the future, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    future_facts: Option<u64>,
     /// The relations, by name.
     relationship_types: Vec<String>,
 }
@@ -42,8 +45,9 @@ impl TypedTool for KgStats {
         let output = Output {
             entities: counts.entities,
             triples: counts.facts,
-            current_facts: counts.open,
+            current_facts: counts.open.saturating_sub(counts.to_come),
             expired_facts: counts.facts.saturating_sub(counts.open),
+            future_facts: Some(counts.to_come).filter(|facts| *facts > 0),
             relationship_types: counts.predicates,
         };
         Ok(Reply::json(crate::tool::to_value(&output)?))

@@ -12,14 +12,13 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct KgTimeline;
 
-/// Read how things came about: the facts about one thing, or all of them, in the order in which they began. Those
-/// that ended are among them.
+/// Read the facts about one thing, or all, in the order in which they began, ended ones too.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The thing whose story you want, by its name; everything, if left out.
+    /// Its name; everything, if left out.
     entity: Option<String>,
-    /// How many facts to skip: 0, if left out. At most 1,000 come at a time.
+    /// How many to skip; at most 1,000 come at a time.
     offset: Option<Offset>,
 }
 

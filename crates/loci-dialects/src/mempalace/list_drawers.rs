@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collections, wing};
+use super::arguments::{Faults, Meant, collections, meant, wing};
 use super::record::{PREVIEW_CHARACTERS, preview};
 use crate::wire::{Authorship, Count, Offset};
 use crate::{Context, Hints, Reply, TypedTool};
@@ -18,18 +18,18 @@ const LIMIT_MAX: usize = 100;
 
 pub struct ListDrawers;
 
-/// Go through the drawers of a wing, of a room or of all, in the order in which they were filed, page by page, without
-/// a question. Each shows its beginning; `mempalace_get_drawer` has the whole. Entries of diaries are among them.
+/// List the drawers of a wing, a room or all in the order of filing, each with its beginning (`mempalace_get_drawer`
+/// has the whole), diaries too.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Only drawers in this wing, exactly as it is listed.
+    /// Only this wing.
     wing: Option<String>,
-    /// Only drawers in this room, exactly as it is listed.
+    /// Only this room.
     room: Option<String>,
-    /// How many drawers at most: 20 if left out, 100 at most.
+    /// At most: 20 if left out, up to 100.
     limit: Option<Count>,
-    /// How many drawers to skip: 0, if left out.
+    /// How many to skip.
     offset: Option<Offset>,
 }
 
@@ -57,6 +57,9 @@ struct Listed {
     wing: String,
     /// Its room.
     room: String,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// Its first 200 characters.
     content_preview: String,
     #[serde(flatten)]
@@ -69,6 +72,7 @@ impl Listed {
         Listed {
             authorship: Authorship::of(reader, &memory),
             drawer_id: memory.id.to_string(),
+            title: memory.title,
             content_preview: preview(&memory.content),
             wing: wing(memory.place.collection),
             room: memory.place.section,
@@ -90,7 +94,7 @@ impl TypedTool for ListDrawers {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let (wing, room) = (asked(arguments.wing), asked(arguments.room));
+        let Meant { wing, room, notice } = meant(context, arguments.wing, arguments.room)?;
         let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(LIMIT_MAX);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let request = Browse {
@@ -108,6 +112,6 @@ impl TypedTool for ListDrawers {
         let listed = |memory| Listed::of(context.caller, memory);
         let drawers: Vec<Listed> = browsed.memories.into_iter().map(listed).collect();
         let output = Output { total: browsed.total, limit, offset, count: drawers.len(), drawers };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
     }
 }

@@ -7,18 +7,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collection};
+use super::arguments::{Faults, Meant, collection, meant};
 use super::record::by_room;
 use crate::wire::string_or_null;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct ListRooms;
 
-/// List the rooms of a wing, or of all wings together, each with the number of its drawers.
+/// List the rooms of a wing, or of all, with the number of drawers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The wing, exactly as it is listed; all wings, if left out.
+    /// The wing; all, if left out.
     wing: Option<String>,
 }
 
@@ -46,12 +46,13 @@ impl TypedTool for ListRooms {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let wing = asked(arguments.wing);
+        let Meant { wing, notice, .. } = meant(context, arguments.wing, None)?;
         let mut places = context.engine.places(context.caller)?;
         if let Some(wing) = &wing {
             let collection = collection(wing);
             places.retain(|place| place.collection == collection);
         }
-        Ok(Reply::json(crate::tool::to_value(&Output { wing, rooms: by_room(&places) })?))
+        let output = Output { wing, rooms: by_room(&places) };
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collection};
+use super::arguments::{Faults, asked, collection, meant};
 use super::graph::TunnelRecord;
 use crate::wire::{Count, Offset};
 use crate::{Context, Hints, Reply, TypedTool};
@@ -17,15 +17,15 @@ const LIMIT_MAX: usize = 1_000;
 
 pub struct ListTunnels;
 
-/// List the tunnels that somebody made, oldest first, page by page; of one wing, if you name it.
+/// List tunnels, oldest first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Only tunnels that begin or end in this wing, exactly as it is listed.
+    /// Only those of this wing.
     wing: Option<String>,
-    /// How many tunnels at most: 100 if left out, 1,000 at most.
+    /// At most: 100 if left out, up to 1,000.
     limit: Option<Count>,
-    /// How many tunnels to skip: 0, if left out.
+    /// How many to skip.
     offset: Option<Offset>,
 }
 
@@ -58,14 +58,25 @@ impl TypedTool for ListTunnels {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let wing = asked(arguments.wing).map(collection);
+        let wing = asked(arguments.wing);
         let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(LIMIT_MAX);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let page = Page { offset, limit };
-        let (tunnels, total) = context.engine.tunnels(context.caller, wing.as_ref().map(Option::as_deref), page)?;
+        let listed = |wing: &Option<String>| {
+            let wing = wing.as_ref().map(collection);
+            context.engine.tunnels(context.caller, wing.as_ref().map(Option::as_deref), page)
+        };
+        let (mut tunnels, mut total) = listed(&wing)?;
+        let mut notice = None;
+        // Where no drawer is left, a tunnel may still lead.
+        if total == 0 {
+            let meant = meant(context, wing, None)?;
+            (tunnels, total) = listed(&meant.wing)?;
+            notice = meant.notice;
+        }
         let tunnels: Vec<TunnelRecord> =
             tunnels.into_iter().map(|tunnel| TunnelRecord::of(context.caller, tunnel)).collect();
         let output = Output { count: tunnels.len(), tunnels, total, limit, offset };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
     }
 }

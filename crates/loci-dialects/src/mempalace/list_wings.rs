@@ -11,7 +11,7 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct ListWings;
 
-/// List the wings, each with the number of its drawers: the people, projects and agents that something is known of.
+/// List the wings (people, projects, agents) with the number of drawers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}

@@ -10,7 +10,7 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct MemoriesFiledAway;
 
-/// See when the hooks of your host last saved what was said, and how much it was. Asking changes nothing.
+/// See when the hooks of your host last saved what was said, and how much.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}

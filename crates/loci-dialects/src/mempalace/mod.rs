@@ -59,19 +59,20 @@ pub use wake_up::{CONVERSATIONS, SPEAKER, wake_up};
 pub static DIALECT: Dialect = Dialect {
     name: "mempalace",
     title: "loci memory (mempalace tools)",
-    instructions: "Memory as a palace: wings for people and projects, rooms for subjects, drawers that keep texts word \
-        for word. Begin a session with `mempalace_status`, which says what is there and how to use it, and read your \
-        diary (`mempalace_diary_read`). Before you say something of a person, a project or an earlier decision, look \
-        it up: `mempalace_search` for what was said, `mempalace_kg_query` for facts and when they held. File what \
-        should outlast this conversation with `mempalace_add_drawer`, in full rather than retold. When a fact changes, \
-        end the old one (`mempalace_kg_invalidate`), then add the new one (`mempalace_kg_add`). Tie what belongs \
-        together across wings with `mempalace_create_tunnel`. End a session with `mempalace_diary_write`. Never file \
-        secrets.",
+    instructions: "Memory as a palace: wings for people and projects, rooms for subjects, drawers that keep texts word for \
+        word. Begin a session with `mempalace_status`, which says what is there and how to use it. Before you say \
+        something of a person, a project or an earlier decision, look it up with `mempalace_search`. File what \
+        should outlast this conversation with `mempalace_add_drawer`, in full rather than retold; never secrets.\n\n\
+        `mempalace_kg_query` knows facts and when they held: when one changes, end it \
+        (`mempalace_kg_invalidate`), then add the new one (`mempalace_kg_add`). Tie what belongs together across \
+        wings with `mempalace_create_tunnel`. Read your diary when a session begins (`mempalace_diary_read`), and \
+        write in it at the end (`mempalace_diary_write`).",
     usual_tools: UsualTools {
         find: "mempalace_search",
         project_argument: Some("wing"),
         store: "mempalace_add_drawer",
         shows: wake_up::listed,
+        begin: Some("mempalace_status"),
     },
     ownership: Ownership::Usual,
     user_argument: None,

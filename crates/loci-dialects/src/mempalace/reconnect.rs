@@ -9,8 +9,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct Reconnect;
 
-/// Drop whatever the server holds in memory, read the store again and count the drawers one by one. What other programs
-/// write is seen without it; call it where something looks out of date all the same.
+/// Read the store again and count the drawers one by one, if something looks out of date. What other programs write is
+/// seen without it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}

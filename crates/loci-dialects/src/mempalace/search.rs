@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, asked, collections, wing};
+use super::arguments::{Faults, Meant, collections, meant, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::source_name;
-use crate::wire::{Authorship, Count, explained, offset8601, rounded, string_or_null};
+use crate::wire::{Authorship, Count, explained, offset8601, rounded, string_or_null, times_said};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -19,22 +19,21 @@ const LIMIT_DEFAULT: usize = 5;
 
 pub struct Search;
 
-/// Find drawers by a question, by meaning and by words, best first; each comes whole, word for word. Ask before you say
-/// what somebody said, decided or prefers. Write the bare question, without instructions or history around it: of
-/// anything above 250 characters, only the question in it is searched. Diaries are found in the room `diary` alone.
+/// Find drawers by a question, by meaning and by words, best first, word for word. Ask before you say what somebody
+/// said, decided or prefers. Write the bare question: of anything above 250 characters, only the question in it is
+/// searched. Diaries are found in the room `diary` alone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What you want to know, as a question or in key words (at most 1 MiB).
+    /// A question or key words (at most 1 MiB).
     query: String,
-    /// How many results at most: 5 if left out, 100 at most.
+    /// At most: 5 if left out, up to 100.
     limit: Option<Count>,
-    /// Only drawers in this wing, exactly as it is listed.
+    /// Only this wing.
     wing: Option<String>,
-    /// Only drawers in this room, exactly as it is listed.
+    /// Only this room.
     room: Option<String>,
-    /// Leave out what is further from the query than this, which is 1 less its `similarity`: 0.3 is strict, 0.7 is
-    /// loose, 2 takes everything. Nothing is left out without it.
+    /// Leave out what is further away, which is 1 less its `similarity`: 0.3 is strict, 0.7 loose.
     #[schemars(range(min = 0.0, max = 2.0))]
     max_distance: Option<f64>,
 }
@@ -71,6 +70,9 @@ struct Filters {
 struct Found {
     /// Its id.
     drawer_id: String,
+    /// Its title, if it has one: that of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// The text.
     text: String,
     /// Its wing.
@@ -87,6 +89,9 @@ struct Found {
     created_at: String,
     /// What brought it up: `words`, `meaning`, or `both`.
     matched_via: &'static str,
+    /// How often this text was found, if more than once: equal texts are one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_said: Option<usize>,
     #[serde(flatten)]
     authorship: Authorship,
 }
@@ -97,8 +102,10 @@ impl Found {
             authorship: Authorship::of(reader, &hit.memory),
             similarity: similarity(&hit.signals),
             matched_via: matched_via(&hit.signals, limit),
+            times_said: times_said(&hit),
             source_file: source_name(&hit.memory),
             drawer_id: hit.memory.id.to_string(),
+            title: hit.memory.title,
             text: hit.memory.content,
             wing: wing(hit.memory.place.collection),
             room: hit.memory.place.section,
@@ -142,7 +149,7 @@ impl TypedTool for Search {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let (query, sanitizer) = question(&arguments.query);
-        let (wing, room) = (asked(arguments.wing), asked(arguments.room));
+        let Meant { wing, room, notice } = meant(context, arguments.wing, arguments.room)?;
         let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(RECALL_RESULTS_MAX);
         let is_near = |signals: &Signals| arguments.max_distance.is_none_or(|max| 1.0 - similarity(signals) <= max);
         // What is too far goes behind all others, so that it takes no place of theirs.
@@ -168,7 +175,8 @@ impl TypedTool for Search {
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,
         };
-        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(recalled.degraded);
+        let reply =
+            Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(recalled.degraded);
         Ok(reply.with_explanations(explanations))
     }
 }

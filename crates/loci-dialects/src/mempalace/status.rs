@@ -24,8 +24,8 @@ one. A drawer that says it wrong is changed by mempalace_update_drawer.
 
 pub struct Status;
 
-/// See what the palace holds: how many drawers in all, in each wing and in each room, with the rules for using it and
-/// the shorthand for diaries. Call it first in every session.
+/// See what the palace holds, by wing and room, the rules for using it, and the shorthand for diaries. Call it first in
+/// every session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}

@@ -16,17 +16,14 @@ const AWAY_NAMED_MAX: usize = 5;
 
 pub struct Sync;
 
-/// Find the drawers that were made from files which are gone, or which git ignores by now, and remove them if you say
-/// so. Without `apply` nothing is changed and the reply shows what would go. Drawers without a file are never touched.
-/// It looks at the files of the machine that the server runs on. Where the folder of a project is itself not there, it
-/// removes nothing.
+/// Find drawers whose source file is gone or ignored by git, on the machine of the server, and remove them with
+/// `apply`. Where a project's folder is itself missing, nothing is removed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The folder of the project, as an absolute path; drawers of files elsewhere are left alone. Each file's own
-    /// project, if left out.
+    /// The project's folder, as an absolute path; each file's own, if left out.
     project_dir: Option<String>,
-    /// Only drawers in this wing, exactly as it is listed.
+    /// Only this wing.
     wing: Option<String>,
     /// True to remove them; needs `project_dir` or `wing`.
     #[serde(default)]

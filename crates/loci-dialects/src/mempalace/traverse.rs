@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, wing};
+use super::arguments::{Faults, Meant, meant, wing};
 use super::graph::{Node, not_found_in};
 use crate::wire::Count;
 use crate::{Context, Hints, Reply, TypedTool};
@@ -17,14 +17,14 @@ const HOPS_DEFAULT: usize = 2;
 
 pub struct Traverse;
 
-/// Walk from a room to those it is tied to, across wings: rooms are neighbours when they stand in one wing, or when a
-/// tunnel ties them. Nearest first, then fullest; at most 50. Use it to see what a subject touches.
+/// Walk from a room to those tied to it, by a wing that both stand in or a tunnel. Nearest first, then fullest, at most
+/// 50.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The name of the room to start from, exactly as it is listed.
+    /// The room.
     start_room: String,
-    /// How many steps at most: 2 if left out, 10 at most.
+    /// Steps: 2 if left out, up to 10.
     max_hops: Option<Count>,
 }
 
@@ -70,9 +70,10 @@ impl TypedTool for Traverse {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let hops_max = arguments.max_hops.map_or(HOPS_DEFAULT, |count| count.0).min(HOPS_MAX);
-        let steps = context.engine.traverse(context.caller, &arguments.start_room, hops_max);
+        let Meant { room, notice, .. } = meant(context, None, Some(arguments.start_room))?;
+        let steps = context.engine.traverse(context.caller, &room.unwrap_or_default(), hops_max);
         let steps = steps.map_err(not_found_in("start_room", "mempalace_list_rooms"))?;
         let visited: Vec<Visited> = steps.into_iter().map(Visited::from).collect();
-        Ok(Reply::json(crate::tool::to_value(&visited)?))
+        Ok(Reply::json(crate::tool::to_value(&visited)?).with_notice(notice))
     }
 }

@@ -6,25 +6,25 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{Faults, collection, given};
+use super::arguments::{Faults, NOUNS, collection, given};
 use super::record::{drawer, in_words};
 use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct UpdateDrawer;
 
-/// Change the text of a drawer, its wing or its room. What you leave out stays as it is, and so do the id and the hall
-/// (what kind of thing it is). An entry of a diary stays where it is; only its text can change.
+/// Change the text, wing or room of a drawer. What you leave out stays, and so does the id. Of a diary entry only the
+/// text can change.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The id of the drawer.
+    /// Its id.
     drawer_id: String,
-    /// The new text, the whole of it (at most 1 MiB).
+    /// The new text, whole (at most 1 MiB).
     content: Option<String>,
-    /// The wing to move it to (this and `room`: 1 to 128 characters, first and last a letter or digit, no / or \).
+    /// Its new wing (this and `room`: 1 to 128 characters, first and last a letter or digit, no / or \).
     wing: Option<String>,
-    /// The room to move it to.
+    /// Its new room.
     room: Option<String>,
 }
 
@@ -62,8 +62,12 @@ impl TypedTool for UpdateDrawer {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments { drawer_id, content, wing, room } = arguments;
         let id = context.engine.memory_id(context.caller, "drawer_id", &drawer_id)?;
-        drawer(context, &id)?;
-        let change = Refile { content, collection: given(wing).map(collection), section: given(room) };
+        let place = drawer(context, &id)?.place;
+        let (wing, room) = (given(wing).map(collection), given(room));
+        let moved_to = wing.clone().unwrap_or(place.collection);
+        let case_notice =
+            context.engine.differing_in_case(context.caller, NOUNS, moved_to.as_deref(), room.as_deref())?;
+        let change = Refile { content, collection: wing, section: room };
         let refiled = context.engine.refile(context.caller, &id, change).map_err(in_words(&id))?;
         let Refiled { changed, embedding, .. } = refiled;
         let changed = [
@@ -73,6 +77,8 @@ impl TypedTool for UpdateDrawer {
         ];
         let updated_fields = changed.into_iter().filter_map(|(name, is_changed)| is_changed.then_some(name)).collect();
         let output = Output { success: true, drawer_id: id.to_string(), updated_fields };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(pending("changed", embedding)))
+        Ok(Reply::json(crate::tool::to_value(&output)?)
+            .with_notice(pending("changed", embedding))
+            .with_further_notice(case_notice))
     }
 }

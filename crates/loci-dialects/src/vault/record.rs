@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::wire::{Authorship, rfc3339};
+use crate::wire::{Authorship, rfc3339, times_said};
 
 /// The status of a memory that everybody finds.
 pub const ACTIVE: &str = "active";
@@ -24,6 +24,9 @@ pub struct Found {
     body: String,
     /// How well it fits the query, 0 to 1.
     score: f64,
+    /// How often this text was found, if more than once: equal texts are one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_said: Option<usize>,
     /// Its labels.
     tags: Vec<String>,
     /// `active`, or `deleted` if it was forgotten.
@@ -42,8 +45,10 @@ pub struct Found {
 impl Found {
     /// A memory as this reader sees it.
     pub fn of(reader: &Caller, hit: Hit) -> Self {
+        let times_said = times_said(&hit);
         let Hit { memory, score, .. } = hit;
         Found {
+            times_said,
             authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             title: shown_title(&memory).into_owned(),

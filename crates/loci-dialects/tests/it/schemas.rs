@@ -1,6 +1,6 @@
 //! What hosts see of the tools.
 
-use loci_dialects::DIALECTS;
+use loci_dialects::{DIALECTS, UsualTools};
 use serde_json::Value;
 
 /// Every schema is inlined, described, valid JSON Schema, and free of what hosts trip over; every name fits the protocol.
@@ -8,6 +8,11 @@ use serde_json::Value;
 fn every_tool_is_well_described() {
     for dialect in DIALECTS {
         assert!(dialect.instructions.len() <= 2_048, "{}: hosts cut instructions at 2,048", dialect.name);
+        let first = dialect.instructions.split("\n\n").next().unwrap();
+        assert!(first.len() <= 512, "{}: Codex reads no more than 512 of the {}", dialect.name, first.len());
+        let UsualTools { find, store, .. } = &dialect.usual_tools;
+        let has_needed = [find, store].iter().all(|tool| first.contains(&format!("`{tool}`")));
+        assert!(has_needed && first.ends_with('.'), "{}: {first}", dialect.name);
         for tool in dialect.tools {
             let place = format!("{}.{}", dialect.name, tool.name);
             assert!(
@@ -30,7 +35,9 @@ fn every_tool_is_well_described() {
             for (name, property) in input["properties"].as_object().into_iter().flatten() {
                 let description = property["description"].as_str();
                 let description = description.unwrap_or_else(|| panic!("{place}: {name} has no description"));
-                for bound in ["minimum", "maximum"].iter().filter_map(|keyword| property.get(keyword)) {
+                let is_count = |bound: &&Value| property.get("maximum").is_some() || bound.as_u64() > Some(1);
+                let bounds = ["minimum", "maximum"].iter().filter_map(|keyword| property.get(keyword));
+                for bound in bounds.filter(is_count) {
                     assert!(description.contains(&bound.to_string()), "{place}: {name} does not say {bound}");
                 }
                 assert!(!description.contains('\n'), "{place}: {name} has a line break of its source");

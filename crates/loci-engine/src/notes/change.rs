@@ -5,7 +5,7 @@ use loci_core::{
     Result, Space,
 };
 
-use super::{Embedded, Extent, Notes, Reading};
+use super::{Embedded, Extent, Reading};
 use crate::Engine;
 
 /// Attempts at a change of one file while others change it.
@@ -110,9 +110,8 @@ impl Engine {
             let path = row.path.clone();
             // Whoever was about to put a file there has ended, and the look finds out how far that came.
             if !row.is_expected()
-                && let Some(changed) = self.try_change(notes, memory, row, embedded, &mut change)?
+                && let Some(changed) = self.try_change(caller, memory, row, embedded, &mut change)?
             {
-                caller.trail.note(RecordVerb::Changed, id.as_str(), Some(false));
                 return Ok(Some(changed));
             }
             if self.look(notes, Extent::Everything, Some(&path))?.away.is_some() {
@@ -128,12 +127,13 @@ impl Engine {
     /// One attempt at it: none if the file is not as it is known.
     fn try_change(
         &self,
-        notes: &Notes,
+        caller: &Caller,
         memory: Memory,
         row: NoteFile,
         embedded: &Embedded,
         change: &mut impl FnMut(&Memory, &mut Note) -> Result<bool>,
     ) -> Result<Option<Memory>> {
+        let notes = self.notes.as_ref().ok_or_else(no_folder)?;
         let Some(read) = notes.folder.read(&row.path)? else { return Ok(None) };
         match &read.problem {
             Some(problem) if problem.kind == FileProblemKind::Unreadable => {
@@ -157,6 +157,8 @@ impl Engine {
             }
             outcome => outcome?,
         };
+        // The file is the truth, whether or not it can be indexed now.
+        caller.trail.note(RecordVerb::Changed, memory.id.as_str(), Some(false));
         // What another text links to is found out by the next look.
         let is_linked = written.content.as_ref().is_some_and(|content| content.links == row.links);
         let row = NoteFile {

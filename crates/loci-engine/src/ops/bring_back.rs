@@ -294,6 +294,7 @@ impl Engine {
             space: space.clone(),
             entity: None,
             triple: Some(triple),
+            relation: None,
             as_of: None,
             offset: 0,
             limit: usize::MAX,

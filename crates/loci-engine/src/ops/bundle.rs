@@ -189,21 +189,20 @@ impl Engine {
                     notices.push(notice);
                 }
             }
-            let mut left = CANDIDATES_PER_PHASE;
-            while left > 0 && !ranking.is_read() {
-                let mut hits = self.next_hits(&mut ranking, left)?;
+            let mut hits = Vec::new();
+            while hits.len() < CANDIDATES_PER_PHASE && !ranking.is_read() {
+                self.next_hits(&mut ranking, &mut hits, CANDIDATES_PER_PHASE)?;
                 hits.retain(|hit| !except.contains(&hit.memory.id));
-                left -= hits.len();
-                hits.retain(|hit| matters(hit, &phase, &self.weights));
-                for hit in hits {
-                    let (score, passage) = (phase_score(&hit, &phase), hit.signals.passage);
-                    let found = Ranked { score, section: place + 1, passage, id: hit.memory.id };
-                    match best.get_mut(&found.id) {
-                        Some(known) if known.score >= found.score => {}
-                        Some(known) => *known = found,
-                        None => {
-                            best.insert(found.id.clone(), found);
-                        }
+            }
+            hits.retain(|hit| matters(hit, &phase, &self.weights));
+            for hit in hits {
+                let (score, passage) = (phase_score(&hit, &phase), hit.signals.passage);
+                let found = Ranked { score, section: place + 1, passage, id: hit.memory.id };
+                match best.get_mut(&found.id) {
+                    Some(known) if known.score >= found.score => {}
+                    Some(known) => *known = found,
+                    None => {
+                        best.insert(found.id.clone(), found);
                     }
                 }
             }

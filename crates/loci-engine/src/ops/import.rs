@@ -19,6 +19,8 @@ pub struct Import {
     pub id: Option<MemoryId>,
     /// Whose it is, which an `admin` may choose; the caller's, if none.
     pub owner: Option<String>,
+    /// Who wrote its text, if that is neither the owner nor the caller.
+    pub updated_by: Option<String>,
     /// When it was first stored; now, if none.
     pub created_at: Option<Timestamp>,
     /// When its text last changed; when it was first stored, if none.
@@ -42,6 +44,7 @@ impl Import {
     /// else's and the caller no `admin`.
     pub fn check(&self, caller: &Caller) -> Result<()> {
         check_request(&self.memory)?;
+        self.updated_by.as_ref().map_or(Ok(()), |writer| check::name("updated_by", writer))?;
         let Some(owner) = &self.owner else { return Ok(()) };
         check::name("owner", owner)?;
         if caller.principal.subject.as_ref() == Some(owner) || caller.principal.scopes.allow(Scope::Admin) {
@@ -106,6 +109,8 @@ impl Engine {
         memory.id = import.id.clone().unwrap_or(memory.id);
         // Who imports does not vouch for what others wrote.
         memory.by_admin &= import.owner.as_ref().is_none_or(|owner| memory.owner.as_ref() == Some(owner));
+        memory.by_admin &= import.updated_by.is_none();
+        memory.updated_by.clone_from(&import.updated_by);
         memory.owner = import.owner.clone().or(memory.owner);
         memory.updated_at = import.updated_at.unwrap_or(created_at);
         memory.expires_at = import.expires_at.or(memory.expires_at);

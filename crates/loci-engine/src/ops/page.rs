@@ -5,8 +5,9 @@
 //! - the version of the format;
 //! - 1 if the results hold what the query quotes, 0 if they do not, or if it quotes nothing;
 //! - 8 bytes that stand for the query and the caller;
-//! - 6 bytes for each result so far, in ascending order, cut from a keyed hash of its id. A memory that has the
-//!   6 bytes of another one is left out: with all of 10,000 results, one of them with a probability of 2e-7;
+//! - 6 bytes for each result so far, and for each memory found with the same text, in ascending order, cut from a keyed
+//!   hash of its id. A memory that has the 6 bytes of another one is left out: with all of 10,000 results, one of them
+//!   with a probability of 2e-7;
 //! - 16 bytes by which nobody but this store can make a cursor.
 //!
 //! All three hashes are HMAC-SHA-256 (RFC 2104) under the secret of the store, cut at the end.
@@ -17,7 +18,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
 use sha2::Sha256;
 
-use crate::ops::recall::{Paging, Ranking};
+use crate::ops::recall::Paging;
 use crate::{Engine, Hit, Recall, check};
 
 const VERSION: u8 = 1;
@@ -155,12 +156,13 @@ impl Engine {
         };
         let recall = Recall::new(request.query, limit, &|signals| signals.relevance);
         // One more shows whether there is another page.
-        let ranking = self.rank(caller, &recall, limit + 1, Some(&paging))?;
-        let is_quoted = ranking.is_quoted;
-        let mut notices = ranking.notices.clone();
-        let (hits, has_more) = self.fitting(ranking, limit)?;
+        let (mut hits, ranking) = self.first_hits(caller, &recall, limit + 1, Some(&paging))?;
+        let (is_quoted, mut notices) = (ranking.is_quoted, ranking.notices);
+        let has_more = cut_to_fit(&mut hits, limit);
 
-        returned.ids.extend(hits.iter().map(|hit| cursors.id_hash(&hit.memory.id)));
+        // A result stands for all with its text.
+        let ids = hits.iter().flat_map(|hit| std::iter::once(&hit.memory.id).chain(&hit.repeats));
+        returned.ids.extend(ids.map(|id| cursors.id_hash(id)));
         returned.ids.sort_unstable();
         returned.is_quoted = Some(is_quoted);
         let is_end = returned.ids.len() >= limits::PAGED_RESULTS_MAX;
@@ -171,22 +173,17 @@ impl Engine {
         let next_cursor = (has_more && !is_end).then(|| cursors.write(&returned));
         Ok(HitPage { hits, next_cursor, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
     }
+}
 
-    /// The first results, at most `limit` and at least one, as many as a reply carries; and whether there are more.
-    fn fitting(&self, mut ranking: Ranking, limit: usize) -> Result<(Vec<Hit>, bool)> {
-        let mut hits = Vec::with_capacity(limit);
-        let mut bytes = 0;
-        while !ranking.is_read() {
-            for hit in self.next_hits(&mut ranking, limit + 1 - hits.len())? {
-                bytes += hit.memory.text_bytes();
-                if hits.len() == limit || bytes > limits::REPLY_CONTENT_BYTES_MAX && !hits.is_empty() {
-                    return Ok((hits, true));
-                }
-                hits.push(hit);
-            }
-        }
-        Ok((hits, false))
-    }
+/// Leaves at most `limit` results and at least one, as many as a reply carries. Whether there are more.
+fn cut_to_fit(hits: &mut Vec<Hit>, limit: usize) -> bool {
+    let (found, mut bytes) = (hits.len(), 0);
+    let fits = |(place, hit): &(usize, &Hit)| {
+        bytes += hit.memory.text_bytes();
+        *place < limit && (bytes <= limits::REPLY_CONTENT_BYTES_MAX || *place == 0)
+    };
+    hits.truncate(hits.iter().enumerate().take_while(fits).count());
+    hits.len() < found
 }
 
 #[cfg(test)]
@@ -263,8 +260,7 @@ mod tests {
             let is_returned = |id: &MemoryId| before.contains(id);
             let (returned, forgotten) = (before.len(), Forgotten::Hide);
             let paging = Paging { returned, is_returned: &is_returned, is_quoted: None, forgotten };
-            let ranking = engine.rank(&local, &recall, 100, Some(&paging)).unwrap();
-            let hits = engine.fitting(ranking, 100).unwrap().0;
+            let hits = engine.first_hits(&local, &recall, 100, Some(&paging)).unwrap().0;
             hits.into_iter().map(|hit| hit.memory).collect::<Vec<_>>()
         };
         let origin = |memory: &loci_core::Memory| memory.source.as_ref().unwrap_or(&memory.id).clone();

@@ -16,13 +16,14 @@ use loci_search::document::TIME;
 use loci_search::fusion::{Fits, Fused, Scores, fuse, reciprocal_rank};
 use loci_search::query::Query;
 
+use crate::ops::repeats;
 use crate::{Engine, FusionWeights, SearchMode, check};
 
 /// Candidates that are scored for each result, so that the caller's own ranking has a choice, and
 /// enough are left of pairs.
-const CANDIDATES_PER_RESULT: usize = 4;
+pub(super) const CANDIDATES_PER_RESULT: usize = 4;
 /// Candidates that are scored at least.
-const CANDIDATES_MIN: usize = 50;
+pub(super) const CANDIDATES_MIN: usize = 50;
 /// Candidates that are asked for at most to find what the query quotes.
 const QUOTING_CANDIDATES_MAX: usize = 3_200;
 /// Candidates that are asked for at most to find an identifier: what holds it whole is among the best by words.
@@ -31,8 +32,6 @@ const IDENTIFIED_CANDIDATES_MAX: usize = 800;
 const HOLDERS_BYTES_MAX: usize = 64 << 20;
 /// Texts that are read at a time.
 const HOLDERS_READ: usize = 64;
-/// Results that are read at a time, before it is known how large they are.
-const HITS_READ: usize = 16;
 
 /// A question.
 pub struct Recall<'a> {
@@ -125,12 +124,22 @@ pub struct Hit {
     pub score: f64,
     /// Why.
     pub signals: Signals,
+    /// The other memories that were found with the same text, but for white space, best first: it stands for them. Two
+    /// that have titles have the same one.
+    pub repeats: Vec<MemoryId>,
+}
+
+impl Hit {
+    /// How often its text was found: 1 for a text of its own.
+    pub fn times_said(&self) -> usize {
+        1 + self.repeats.len()
+    }
 }
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
-    /// Results, best first; among equals those made from a message first, then by id.
+    /// Results, best first; among equals those made from a message first, then by id. No two have the same text.
     pub hits: Vec<Hit>,
     /// Why the search was less than it should be, in a sentence; none if it was whole.
     pub degraded: Option<String>,
@@ -151,11 +160,15 @@ pub(crate) struct Paging<'a> {
 /// What a search found, before it is read.
 pub(crate) struct Ranking {
     /// What passed.
-    filter: Filter,
+    pub(super) filter: Filter,
     /// With score and reasons, best first.
-    ranked: vec::IntoIter<(f64, Signals, MemoryId)>,
+    pub(super) ranked: vec::IntoIter<(f64, Signals, MemoryId)>,
+    /// Those of the candidates that the pages before had.
+    pub(super) returned: Vec<(Signals, MemoryId)>,
+    /// The scores of the last candidates by words and by meaning, where there may be more behind them.
+    pub(super) cut_at: [Option<f32>; 2],
     /// Returns that the store does not know of yet.
-    unwritten: HashMap<MemoryId, Access>,
+    pub(super) unwritten: HashMap<MemoryId, Access>,
     /// Whether all of it holds what the query quotes, word for word.
     pub(crate) is_quoted: bool,
     /// Why the search was less than it should be.
@@ -191,6 +204,8 @@ struct Holders {
 
 /// A candidate with its score.
 type Ranked<'a> = (f64, Signals, &'a Candidate);
+/// The candidates in the order of results, and those that were returned before.
+type InOrder = (Vec<(f64, Signals, MemoryId)>, Vec<(Signals, MemoryId)>);
 
 /// What a query looks for beside its topic: marks of the index, by what they mean.
 #[derive(Default)]
@@ -222,7 +237,7 @@ impl Marks {
 impl Engine {
     /// The best memories for a question among those that the caller may read. Memories that a
     /// live one supersedes are left out, and so is the lesser one of a message and the memory made
-    /// from it.
+    /// from it. Equal texts are one result.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for a blank or over-long query; `too_large` if the
@@ -230,15 +245,8 @@ impl Engine {
     /// cannot be read. A model that does not answer degrades the search, it does not fail it.
     pub fn recall(&self, caller: &Caller, request: &Recall<'_>) -> Result<Recalled> {
         let limit = request.limit.clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
-        let mut ranking = self.rank(caller, request, limit, None)?;
-        let mut hits: Vec<Hit> = Vec::with_capacity(limit);
-        let mut bytes = 0;
-        while hits.len() < limit && !ranking.is_read() {
-            let next = self.next_hits(&mut ranking, limit - hits.len())?;
-            bytes += next.iter().map(|hit| hit.memory.text_bytes()).sum::<usize>();
-            hits.extend(next);
-            reply_size(bytes)?;
-        }
+        let (mut hits, ranking) = self.first_hits(caller, request, limit, None)?;
+        reply_size(hits.iter().map(|hit| hit.memory.text_bytes()).sum())?;
         if request.counts_access {
             for hit in &mut hits {
                 hit.memory.access.count = hit.signals.access_count;
@@ -335,31 +343,13 @@ impl Engine {
         let fused = self.fused(&candidates, &query, &marks, depth);
         let held = |candidate: &Candidate| identified.get(&candidate.id).copied().unwrap_or(0);
         let mut ranked = ranked(&candidates.hits, &fused, &accesses, &held, filter.live_at, request.ranking);
-        if let Some(holders) = &holders {
-            ranked.retain(|(_, _, candidate)| holders.contains_key(&candidate.id));
-        }
-        let ranked = in_order(ranked, paging);
-        let lacking = lacking.cloned();
-        Ok(Ranking { filter, ranked: ranked.into_iter(), unwritten, is_quoted: holders.is_some(), notices, lacking })
-    }
-
-    /// At most that many of the next results, and fewer than there are left: another process may have removed or
-    /// changed some since they were found, and they are read a few at a time.
-    ///
-    /// # Errors
-    /// `unavailable` if the store cannot be read.
-    pub(crate) fn next_hits(&self, ranking: &mut Ranking, limit: usize) -> Result<Vec<Hit>> {
-        let next: Vec<_> = ranking.ranked.by_ref().take(limit.min(HITS_READ)).collect();
-        let ids: Vec<MemoryId> = next.iter().map(|(_, _, id)| id.clone()).collect();
-        let mut memories = self.store.get_all(&ranking.filter, &ids)?.into_iter().peekable();
-        let mut hits = Vec::with_capacity(next.len());
-        for (score, signals, id) in next {
-            if let Some(mut memory) = memories.next_if(|memory| memory.id == id) {
-                memory.access = memory.access.plus(ranking.unwritten.get(&id).copied().unwrap_or_default());
-                hits.push(Hit { memory, score, signals });
-            }
-        }
-        Ok(hits)
+        ranked.retain(|(_, _, candidate)| holders.as_ref().is_none_or(|held| held.contains_key(&candidate.id)));
+        let (ranked, returned) = in_order(ranked, paging);
+        // Fewer holders than asked for are all there are.
+        let is_cut = holders.as_ref().is_none_or(|holders| holders.len() >= limit);
+        let cut_at = if is_cut { repeats::cut_at(&candidates.hits, wanted) } else { [None, None] };
+        let (ranked, lacking, is_quoted) = (ranked.into_iter(), lacking.cloned(), holders.is_some());
+        Ok(Ranking { filter, ranked, returned, cut_at, unwritten, is_quoted, notices, lacking })
     }
 
     /// Candidates whose passages hold the required terms.
@@ -601,18 +591,20 @@ fn among_equals(left: &Candidate, right: &Candidate) -> Ordering {
 }
 
 /// Best first, without what was returned before and what pairs with it, and without the lesser one of each pair:
-/// a memory and what was made from it. What holds an identifier has at least the score of what comes after it.
-fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> Vec<(f64, Signals, MemoryId)> {
-    let (mut ids, mut sources) = (HashSet::new(), HashSet::new());
+/// a memory and what was made from it. What holds an identifier has at least the score of what comes after it. With what
+/// was returned before.
+fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> InOrder {
+    let (mut ids, mut sources, mut before) = (HashSet::new(), HashSet::new(), Vec::new());
     if let Some(paging) = paging {
         let is_new = |(_, _, candidate): &Ranked<'_>| {
             let mut origins = std::iter::once(&candidate.id).chain(&candidate.source);
             !origins.any(|id| (paging.is_returned)(id))
         };
         let (new, returned): (Vec<_>, Vec<_>) = ranked.into_iter().partition(is_new);
-        for (_, _, candidate) in returned {
+        for (_, signals, candidate) in returned {
             ids.insert(&candidate.id);
             sources.extend(&candidate.source);
+            before.push((signals, candidate.id.clone()));
         }
         ranked = new;
     }
@@ -637,7 +629,8 @@ fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> Vec<(f6
         least = one.0.max(least);
         one.0 = least;
     }
-    ranked.into_iter().map(|(score, signals, candidate)| (score, signals, candidate.id.clone())).collect()
+    let ranked = ranked.into_iter().map(|(score, signals, candidate)| (score, signals, candidate.id.clone()));
+    (ranked.collect(), before)
 }
 
 fn by_id(left: &Candidate, right: &Candidate) -> Ordering {

@@ -158,6 +158,32 @@ impl Engine {
         self.known_facts(caller, entity.map(|entity| (entity.key, Direction::Both)), None, offset)
     }
 
+    /// The other facts with the subject and the predicate of an open one that are open, too, at most [`FACTS_MAX`]. None
+    /// of a fact that has ended by now, and none to a caller without the scope `read`.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn other_open_facts(&self, caller: &Caller, fact: &Fact) -> Result<Vec<Fact>> {
+        let now = self.now();
+        if !caller.principal.scopes.allow(Scope::Read) || !fact.is_open_after(now) {
+            return Ok(Vec::new());
+        }
+        let after_now = Timestamp::from_microseconds(now.microseconds().saturating_add(1));
+        let relation = Some([fact.subject.key.clone(), fact.predicate.key.clone()]);
+        let mut facts = self.store.facts(&FactQuery {
+            space: caller.space.clone(),
+            entity: None,
+            triple: None,
+            relation,
+            as_of: Some(Period { first: after_now, last: NEVER }),
+            offset: 0,
+            limit: FACTS_MAX + 1,
+        })?;
+        facts.retain(|other| other.id != fact.id);
+        facts.truncate(FACTS_MAX);
+        Ok(facts)
+    }
+
     /// How much there is in the graph now.
     ///
     /// # Errors
@@ -174,7 +200,7 @@ impl Engine {
         offset: usize,
     ) -> Result<Facts> {
         let (space, limit) = (caller.space.clone(), FACTS_MAX + 1);
-        let query = FactQuery { space, entity, triple: None, as_of, offset, limit };
+        let query = FactQuery { space, entity, triple: None, relation: None, as_of, offset, limit };
         let mut facts = self.store.facts(&query)?;
         let is_cut = facts.len() > FACTS_MAX;
         facts.truncate(FACTS_MAX);
@@ -201,8 +227,9 @@ impl Engine {
 
     /// The facts that say this and hold then but the first `offset`, at most [`FACTS_MAX`].
     fn same_facts(&self, caller: &Caller, triple: &[String; 3], as_of: Period, offset: usize) -> Result<Vec<Fact>> {
-        let (space, triple) = (caller.space.clone(), Some(triple.clone()));
-        self.store.facts(&FactQuery { space, entity: None, triple, as_of: Some(as_of), offset, limit: FACTS_MAX })
+        let (space, triple, as_of) = (caller.space.clone(), Some(triple.clone()), Some(as_of));
+        let limit = FACTS_MAX;
+        self.store.facts(&FactQuery { space, entity: None, triple, relation: None, as_of, offset, limit })
     }
 }
 

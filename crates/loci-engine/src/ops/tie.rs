@@ -9,7 +9,8 @@ use loci_core::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::ops::walk::{GENERAL_SECTION, alike, hint};
+use crate::ops::names::{alike, hint};
+use crate::ops::walk::GENERAL_SECTION;
 use crate::{Engine, check};
 
 /// What lies at the other end of a tie.

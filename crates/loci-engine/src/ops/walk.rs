@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use loci_core::limits::{HOPS_MAX, TRAVERSED_MAX};
 use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Filter, Page, Result, Timestamp, Tunnel, TunnelEnd};
 
-use crate::{Engine, name_key};
+use crate::Engine;
+use crate::ops::names::{alike, hint};
 
 /// The section that says nothing, and so ties nothing.
 pub const GENERAL_SECTION: &str = "general";
@@ -17,10 +18,6 @@ pub const GENERAL_SECTION: &str = "general";
 const TOP_MAX: usize = 10;
 /// Collections of a node that are asked one by one for what came last into it.
 const ASKED_ONE_BY_ONE_MAX: usize = 16;
-/// Names that a message proposes.
-const ALIKE_MAX: usize = 5;
-/// Characters of two names that are compared.
-const COMPARED_MAX: usize = 64;
 
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -272,78 +269,5 @@ impl Map {
         }
         steps.truncate(TRAVERSED_MAX);
         steps
-    }
-}
-
-/// Those names, at most five, that are the fewest edits from another one, nearest first. Where more than half of the
-/// longer name differs, it is not alike.
-pub(crate) fn alike<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let key = |name: &str| name_key(name).chars().take(COMPARED_MAX).collect::<Vec<char>>();
-    let wanted = key(name);
-    let measured = others.filter_map(|other| {
-        let other_key = key(other);
-        let distance = edit_distance(&wanted, &other_key);
-        (distance * 2 <= wanted.len().max(other_key.len())).then_some((distance, other))
-    });
-    let mut measured: Vec<(usize, &str)> = measured.collect();
-    measured.sort_unstable();
-    measured.into_iter().take(ALIKE_MAX).map(|(_, other)| other).collect()
-}
-
-/// What a message says of names that sound alike.
-pub(crate) fn hint(names: &[&str]) -> String {
-    if names.is_empty() {
-        return "; list what there is".to_owned();
-    }
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!("; these sound alike: {}", quoted.join(", "))
-}
-
-/// The number of characters to insert, remove or replace (Levenshtein's distance, by rows as Wagner and Fischer
-/// compute it).
-fn edit_distance(one: &[char], other: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (above, left) in one.iter().enumerate() {
-        let mut diagonal = above;
-        row[0] = above + 1;
-        for (column, right) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != right);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn edits_are_counted() {
-        for (one, other, expected) in
-            [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("flaw", "lawn", 2), ("日本", "日木", 1)]
-        {
-            let [one, other] = [one, other].map(|text| text.chars().collect::<Vec<char>>());
-            assert_eq!(edit_distance(&one, &other), expected);
-            assert_eq!(edit_distance(&other, &one), expected);
-        }
-    }
-
-    #[test]
-    fn what_is_proposed() {
-        let names = ["auth", "auth-flow", "Auth_Migration", "billing", "oauth", "aut", "authz", "auht", "at"];
-        let rows: [(&str, &[&str]); 5] = [
-            ("auth", &["auth", "aut", "authz", "oauth", "at"]),
-            ("ＡＵＴＨ migration", &["Auth_Migration"]),
-            ("biling", &["billing"]),
-            ("zzz", &[]),
-            ("", &[]),
-        ];
-        for (name, expected) in rows {
-            assert_eq!(alike(name, names.into_iter()), expected, "{name}");
-        }
-        let long = "x".repeat(10 * COMPARED_MAX);
-        assert_eq!(alike(&long, [long.as_str()].into_iter()), [long.as_str()]);
     }
 }

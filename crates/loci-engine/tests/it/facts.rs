@@ -460,6 +460,8 @@ impl Model {
         let open = self.noted.iter().filter(|noted| noted.to.is_none_or(|to| to.1 > now)).count();
         let things: BTreeSet<usize> = self.noted.iter().flat_map(|noted| [noted.names[0], noted.names[2]]).collect();
         assert_eq!((counts.facts, counts.open), (self.noted.len() as u64, open as u64));
+        let is_to_come = |noted: &&Noted| noted.from.is_some_and(|from| from.0 > now);
+        assert_eq!(counts.to_come, self.noted.iter().filter(is_to_come).count() as u64);
         assert_eq!(counts.entities, things.len() as u64);
         let mut relations: Vec<&String> = self.first[1].values().collect();
         let mut predicates: Vec<&String> = counts.predicates.iter().collect();

@@ -11,6 +11,7 @@ fn import(id: &str, content: &str) -> Import {
         memory: fact(content, Visibility::Common),
         id: Some(MemoryId::new(id)),
         owner: None,
+        updated_by: None,
         created_at: None,
         updated_at: None,
         expires_at: None,

@@ -478,7 +478,8 @@ fn where_nothing_changes_a_search_asks_the_store_for_candidates_alone() {
         Ok(())
     });
     assert_eq!(ask_whole(&engine, "tea"), before);
-    assert_eq!(*asked.lock().unwrap(), ["candidates", "get_all"]);
+    // The results, and then those that may have the same texts.
+    assert_eq!(*asked.lock().unwrap(), ["candidates", "get_all", "get_all"]);
     place.store.before(|_| Ok(()));
 }
 

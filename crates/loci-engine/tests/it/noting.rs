@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use loci_core::{Batch, Change, Clock, Expect, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader, Store};
+use loci_core::{
+    Batch, Change, Clock, Expect, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader, RecordVerb, Store,
+};
 use loci_engine::{AppendNote, Appended, Discard, KeyedNote, Reconciled};
 
 use super::note_folder::{MemoryFolder, Texts};
@@ -763,4 +765,18 @@ fn a_note_of_an_anonymous_caller_is_nobodys() {
     let filter = loci_core::Filter::of(Space::default(), Reader::everything(), clock.now());
     let shown = |forgotten| store.notes_among(&loci_core::Filter { forgotten, ..filter.clone() }, 10).unwrap().len();
     assert_eq!((shown(Forgotten::Show), shown(Forgotten::Hide)), (1, 0));
+}
+
+/// The file says something else from then on, whatever the reply.
+#[test]
+fn a_change_that_cannot_be_indexed_is_on_the_trail() {
+    let vault = vault();
+    let memory = append(&vault.engine, "One", "text");
+    vault.store.before(|method| {
+        if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+    });
+    let caller = ann();
+    vault.engine.update(&caller, &memory.id, "other text", None).unwrap_err();
+    let (records, _) = caller.trail.take();
+    assert!(records.iter().any(|record| record.verb == RecordVerb::Changed && record.id == memory.id.as_str()));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loci_core::{Batch, Change, Expect, Passage, Store, Term};
+use loci_core::{Batch, Change, Clock, Expect, Passage, Store, Term};
 use loci_engine::{FusionWeights, PageRequest, Policy};
 
 use super::faulty_store::FaultyStore;
@@ -97,7 +97,8 @@ fn put(store: &NaiveStore, id: &str, count: u32, vector: Option<[f32; 2]>) {
         Arc::new(FixedClock::default()),
         SearchMode::Words,
     );
-    let memory = engine.remember(&Caller::local(), fact("word", Visibility::Common)).unwrap().memory;
+    let text = format!("word {id}");
+    let memory = engine.remember(&Caller::local(), fact(&text, Visibility::Common)).unwrap().memory;
     let terms = if count == 0 { Vec::new() } else { vec![Term { text: "tea".to_owned(), count }] };
     let vector = vector.map(|values| loci_testkit::quantise(&ModelId::new("flat"), &values));
     let passages = Some(vec![Passage { range: 0..4, terms, vector }]);
@@ -176,4 +177,62 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
     for outcome in outcomes(&engine()) {
         outcome.unwrap();
     }
+}
+
+#[test]
+fn equal_texts_are_one_result_and_leave_room_for_others() {
+    for mode in [SearchMode::Hybrid, SearchMode::Words, SearchMode::Vector] {
+        let Bench { engine, store, .. } = bench_with(Arc::new(HashingEmbedder::default()), mode);
+        let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+        let remember =
+            |caller: &Caller, text: &str| engine.remember(caller, fact(text, Visibility::Private)).unwrap().memory.id;
+        let mut equal: Vec<MemoryId> =
+            (0..150).map(|number| remember(&ann, ["tea  in the garden", "tea in\nthe garden\n"][number % 2])).collect();
+        remember(&bob, "tea in the garden");
+        let others: Vec<MemoryId> =
+            (0..3).map(|number| remember(&ann, &format!("tea of the kitchen, number {number}"))).collect();
+        let recall = Recall { limit: 4, counts_access: true, ..question("tea in the garden") };
+        let hits = engine.recall(&ann, &recall).unwrap().hits;
+        assert_eq!((hits.len(), hits[0].times_said()), (4, 150), "{mode:?}");
+        let mut found: Vec<MemoryId> = hits[0].repeats.clone();
+        found.push(hits[0].memory.id.clone());
+        found.sort_unstable();
+        equal.sort_unstable();
+        assert_eq!(found, equal);
+        assert!(hits[1..].iter().all(|hit| others.contains(&hit.memory.id) && hit.times_said() == 1));
+        // The one that was shown was returned, and no other.
+        engine.flush().unwrap();
+        assert_eq!(store.accesses(&ann.space, &equal).unwrap().into_iter().sum::<u64>(), 1);
+
+        let first = engine.page(&ann, &PageRequest { query: "tea in the garden", ..PAGE }).unwrap();
+        assert_eq!((first.hits.len(), first.hits[0].times_said()), (2, 150));
+        let cursor = first.next_cursor.as_deref();
+        let second = engine.page(&ann, &PageRequest { query: "tea in the garden", cursor, ..PAGE }).unwrap();
+        assert_eq!((second.hits.len(), second.next_cursor), (2, None), "{mode:?}");
+        assert!(second.hits.iter().all(|hit| others.contains(&hit.memory.id)));
+    }
+}
+
+const PAGE: PageRequest<'_> = PageRequest { query: "", with_forgotten: false, limit: 2, cursor: None };
+
+#[test]
+fn titles_that_differ_and_forgotten_ones_make_texts_of_their_own() {
+    let Bench { engine, store, clock } = bench();
+    let local = Caller::local();
+    let remember = |title: Option<&str>, forgotten_at| {
+        let memory = engine.remember(&local, fact("nothing happened", Visibility::Common)).unwrap().memory;
+        let (title, expect) = (title.map(str::to_owned), Expect::Revision(memory.revision));
+        let memory = Box::new(Memory { title, forgotten_at, revision: memory.revision + 1, ..memory });
+        let change = Change::Put { memory, passages: None, expect };
+        store.commit(Batch { space: Space::default(), changes: vec![change] }).unwrap();
+    };
+    remember(Some("Monday"), None);
+    remember(Some("Tuesday"), None);
+    remember(Some(" Tuesday"), None);
+    remember(None, None);
+    remember(None, Some(clock.now()));
+    let request = PageRequest { query: "nothing happened", with_forgotten: true, limit: 10, cursor: None };
+    let page = engine.page(&local, &request).unwrap();
+    let times: Vec<usize> = page.hits.iter().map(loci_engine::Hit::times_said).collect();
+    assert_eq!((times.len(), times.iter().sum::<usize>()), (3, 5), "{times:?}");
 }

@@ -74,6 +74,7 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         memory: remember(&text(4)),
         id: None,
         owner: None,
+        updated_by: None,
         created_at: None,
         updated_at: None,
         expires_at: None,

@@ -102,6 +102,7 @@ fn a_token_must_name_its_bearer() {
         (usual, json!({ "sub": 7 })),
         (usual, json!({ "sub": ["ann"] })),
         (usual, json!({ "sub": "a\nb" })),
+        (usual, json!({ "sub": "a\u{2028}b" })),
         (usual, json!({ "sub": "a\u{0}" })),
         (usual, json!({ "sub": format!("{longest}x") })),
         (id, json!({ "https://example.org/user": { "id": "bob" } })),
@@ -116,6 +117,9 @@ fn a_token_must_name_its_bearer() {
         [(usual, json!({ "sub": "local" })), (nested, json!({ "user": { "id": { "text": "local" } } }))]
     {
         desk.refused(change, &claims, "`local` is reserved for the person at the machine");
+    }
+    for subject in ["anonymous", "wiped-0123456789abcdef0123456789abcdef"] {
+        desk.refused(usual, &json!({ "sub": subject }), "stands for callers without a name");
     }
 }
 

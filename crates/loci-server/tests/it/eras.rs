@@ -114,9 +114,12 @@ async fn the_list_of_tools_is_fixed_and_complete() {
     assert_eq!(echo["description"], "Says back what it was told.");
     assert_eq!(echo["inputSchema"]["required"], json!(["text"]));
     let hints = json!({
-        "title": "Forget", "readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": false,
+        "readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": false,
     });
     assert_eq!(tools[2]["annotations"], hints);
+    let needed_at_once = |tool: &&Value| tool["_meta"]["anthropic/alwaysLoad"] == true;
+    let needed: Vec<_> = tools.iter().filter(needed_at_once).map(|tool| &tool["name"]).collect();
+    assert_eq!(needed, ["numbers", "noted"]);
     let paged = pipe.request(2, "tools/list", json!({"cursor": "x"})).await;
     assert_eq!(paged["error"]["code"], -32602);
 }

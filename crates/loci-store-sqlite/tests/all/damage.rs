@@ -87,7 +87,15 @@ fn survives(folder: &std::path::Path) -> bool {
     let query = CandidateQuery { terms: &terms, ..CandidateQuery::of(&everything, 10) };
     let page = Page { offset: 0, limit: 100 };
     let (space, now) = (Space::default(), filter().live_at);
-    let facts = FactQuery { space: space.clone(), entity: None, triple: None, as_of: None, offset: 0, limit: 10 };
+    let facts = FactQuery {
+        space: space.clone(),
+        entity: None,
+        triple: None,
+        relation: None,
+        as_of: None,
+        offset: 0,
+        limit: 10,
+    };
     let whole = store.structure_check().is_ok_and(|findings| findings.is_empty());
     let answers = [
         store.list(&filter(), page).err(),

@@ -13,7 +13,15 @@ use super::{MakeStore, StoreAndTokens};
 
 /// All facts of the default space.
 fn everything() -> FactQuery {
-    FactQuery { space: Space::default(), entity: None, triple: None, as_of: None, offset: 0, limit: usize::MAX }
+    FactQuery {
+        space: Space::default(),
+        entity: None,
+        triple: None,
+        relation: None,
+        as_of: None,
+        offset: 0,
+        limit: usize::MAX,
+    }
 }
 
 fn about(entity: &str, direction: Direction) -> FactQuery {
@@ -155,6 +163,13 @@ pub(super) fn facts_are_found_by_things_and_triples(make: MakeStore<'_>) {
     assert_eq!(ids(&*store, &FactQuery { limit: 1, ..knows.clone() }), ["1"]);
     assert_eq!(ids(&*store, &FactQuery { space: space("other"), ..knows.clone() }), ["7"]);
     assert_eq!(ids(&*store, &says(["bob", "knows", "bob"])), Vec::<String>::new());
+    let relates = |keys: [&str; 2]| FactQuery { relation: Some(keys.map(str::to_owned)), ..everything() };
+    let knowing = relates(["ann", "knows"]);
+    assert_eq!(ids(&*store, &knowing), ["1", "3", "6"]);
+    assert_eq!(ids(&*store, &FactQuery { triple: knows.triple.clone(), ..knowing.clone() }), ["1", "6"]);
+    assert_eq!(ids(&*store, &FactQuery { as_of: Some(period(10, 10)), ..knowing.clone() }), ["1", "3"]);
+    assert_eq!(ids(&*store, &FactQuery { space: space("other"), ..knowing }), ["7"]);
+    assert_eq!(ids(&*store, &relates(["ann", "bob"])), Vec::<String>::new());
     for (entity, direction, as_of, expected) in [
         ("ann", Outgoing, period(0, 9), &["1", "6"][..]),
         ("bob", Incoming, period(10, 10), &["1"]),
@@ -408,8 +423,10 @@ pub(super) fn facts_are_counted(make: MakeStore<'_>) {
     ] {
         commit(&*store, put_fact(&fact));
     }
-    for (now, open) in [(i64::MIN, 4), (0, 4), (38, 4), (39, 3), (40, 3), (48, 3), (49, 2), (i64::MAX, 2)] {
-        let expected = FactCounts { entities: 5, facts: 5, open, predicates: words(&["Z", "Zzz", "z", "日"]) };
+    let moments = [(i64::MIN, 4, 1), (0, 4, 1), (38, 4, 1), (39, 3, 1), (40, 3, 1), (48, 3, 1), (49, 2, 1)];
+    for (now, open, to_come) in moments.into_iter().chain([(89, 2, 1), (90, 2, 0), (i64::MAX, 2, 0)]) {
+        let predicates = words(&["Z", "Zzz", "z", "日"]);
+        let expected = FactCounts { entities: 5, facts: 5, open, to_come, predicates };
         assert_eq!(counts(&*store, Timestamp::from_microseconds(now)), expected, "at {now}");
     }
     assert_eq!(store.fact_counts(&space("empty"), NOW), Ok(FactCounts::default()));

@@ -225,6 +225,7 @@ impl Generator {
             space: space.clone(),
             entity: random.chance(50).then(|| (name_of(random).key, direction)),
             triple: random.chance(20).then(|| [0; 3].map(|_| name_of(random).key)),
+            relation: random.chance(20).then(|| [0; 2].map(|_| name_of(random).key)),
             as_of: random.chance(50).then(|| period_of(random)),
             offset: if random.chance(30) { random.below(9) } else { 0 },
             limit: random.below(30),

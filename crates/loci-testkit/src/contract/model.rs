@@ -373,5 +373,5 @@ impl Comparison<'_> {
 }
 
 fn all_facts(space: &Space) -> FactQuery {
-    FactQuery { space: space.clone(), entity: None, triple: None, as_of: None, offset: 0, limit: 1_000 }
+    FactQuery { space: space.clone(), entity: None, triple: None, relation: None, as_of: None, offset: 0, limit: 1_000 }
 }

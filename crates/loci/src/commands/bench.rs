@@ -1,5 +1,6 @@
 //! `loci bench`: measures, on this machine, what the design promises.
 
+mod agent;
 mod client;
 mod clients;
 mod corpus;
@@ -29,6 +30,7 @@ pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), F
         }
         Bench::Locomo(options) => locomo::run(settings, options, output),
         Bench::Engine(options) => engine::run(options, output),
+        Bench::Agent(options) => agent::run(settings, options, output),
         Bench::Needles(options) => needles::run(settings, options, output),
         Bench::Phases { out } => phases::run(settings, out.as_deref(), output),
     }

@@ -1,7 +1,7 @@
 //! `loci forget`: removes one memory.
 
 use loci_core::Caller;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use crate::commands::show::named_memory;
 use crate::exit::Failure;
@@ -10,9 +10,10 @@ use crate::settings::Settings;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
-    let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
-    let id = named_memory(&parts.engine, &caller, id)?;
-    parts.engine.forget(&caller, &id)?;
+    let parts = Parts::open_current(settings)?;
+    let id = named_memory(&parts.engine, &Caller::local(), id)?;
+    // The tool, so that the audit log has it.
+    parts.call("forget", Map::from_iter([("id".to_owned(), json!(id.as_str()))]))?;
     note(format_args!("forgot {id}"));
     Ok(output.either(&json!({"forgotten": id.as_str()}), "")?)
 }

@@ -53,10 +53,11 @@ struct Line {
     _ttl: Option<String>,
     #[serde(rename = "superseded_by")]
     _superseded_by: Option<String>,
-    #[serde(rename = "author")]
-    _author: Option<String>,
-    #[serde(rename = "updated_by")]
-    _updated_by: Option<String>,
+    #[serde(rename = "title")]
+    _title: Option<String>,
+    /// Who wrote it, where that was not the person who listed it.
+    author: Option<String>,
+    updated_by: Option<String>,
 }
 
 impl Line {
@@ -70,6 +71,8 @@ impl Line {
         let visibility = self.visibility.map_or(Some(Visibility::Common), |name| Visibility::from_name(&name));
         let import = Import {
             id: id("id", self.id)?,
+            // Without an owner it becomes the caller's, but not its text.
+            updated_by: self.updated_by.or_else(|| self.author.filter(|_| self.owner.is_none())),
             owner: self.owner,
             created_at: moment("created_at", self.created_at)?,
             updated_at: moment("updated_at", self.updated_at)?,

@@ -1,10 +1,11 @@
 //! `loci list`: browses memories.
 
 use loci_core::limits::LIST_RESULTS_MAX;
-use loci_core::{Caller, CollectionFilter, LOCAL, Visibility};
+use loci_core::{Caller, CollectionFilter, LOCAL, Tier, Visibility};
 use loci_dialects::mememory::Record;
 use serde_json::{Value, json};
 
+use super::search::NOUNS;
 use crate::cli;
 use crate::exit::Failure;
 use crate::output::{Output, clamped, listed_text, note};
@@ -18,15 +19,21 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         Some(project) => CollectionFilter::Only(project.to_owned()),
     };
     let limit = clamped(arguments.limit, LIST_RESULTS_MAX);
+    let parts = Parts::open_current(settings)?;
+    let types = arguments.only.r#type.iter().cloned().collect();
+    let named = parts.engine.named(&Caller::local(), NOUNS, &[Tier::LongTerm], collections, types)?;
+    if let Some(notice) = &named.notice {
+        note(format_args!("note: {notice}"));
+    }
     let request = loci_engine::List {
-        collections,
-        sections: arguments.only.r#type.iter().cloned().collect(),
+        collections: named.collections,
+        sections: named.sections,
         tags: arguments.only.tags.clone(),
         delivery: None,
         offset: arguments.offset as usize,
         limit,
     };
-    let memories = Parts::open_current(settings)?.engine.list(&Caller::local(), request)?;
+    let memories = parts.engine.list(&Caller::local(), request)?;
     let access = memories.iter().map(|memory| (memory.visibility, memory.owner.clone()));
     let access: Vec<(Visibility, Option<String>)> = access.collect();
     let records: Vec<Record> = memories.into_iter().map(|memory| Record::of(&Caller::local(), memory)).collect();

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use clap::{Arg, Command, CommandFactory};
-use loci_core::ErrorCode;
+use loci_core::{ErrorCode, TokenCounter};
 use loci_dialects::DIALECTS;
-use serde_json::{Map, Value};
+use loci_tokens::BpeTokens;
+use serde_json::{Map, Value, json};
 
 use crate::cli::Cli;
 use crate::exit::{Exit, Failure};
@@ -21,6 +22,7 @@ fn page() -> String {
     commands(&mut page);
     settings(&mut page);
     codes(&mut page);
+    costs(&mut page);
     for dialect in DIALECTS {
         tools(&mut page, dialect);
     }
@@ -124,6 +126,39 @@ fn codes(page: &mut String) {
     }
 }
 
+fn costs(page: &mut String) {
+    page.push_str(
+        "\n## Tokens of the tools\n\nA host gives its model the names, descriptions and parameters of the tools; titles, \
+         hints and the types of replies are for programs. Counted with the vocabulary `o200k_base`.\n\n\
+         | dialect | tools | tokens that a model reads | tokens of `tools/list` | ratio |\n|---|---|---|---|---|\n",
+    );
+    for dialect in DIALECTS {
+        let ToolTokens { read, listed } = ToolTokens::of(dialect);
+        let (name, tools, ratio) = (dialect.name, dialect.tools.len(), listed as f64 / read as f64);
+        let _ = writeln!(page, "| {name} | {tools} | {read} | {listed} | {ratio:.2} |");
+    }
+}
+
+/// How many tokens the list of a dialect's tools has.
+struct ToolTokens {
+    /// Of what a model reads.
+    read: usize,
+    /// Of the whole list.
+    listed: usize,
+}
+
+impl ToolTokens {
+    fn of(dialect: &loci_dialects::Dialect) -> Self {
+        let read = |tool: &loci_dialects::Tool| {
+            json!({"name": tool.name, "description": tool.description(), "parameters": tool.input_schema()}).to_string()
+        };
+        ToolTokens {
+            read: dialect.tools.iter().map(|tool| BpeTokens.count(&read(tool))).sum(),
+            listed: BpeTokens.count(&Value::from(loci_server::listed_tools(dialect)).to_string()),
+        }
+    }
+}
+
 fn tools(page: &mut String, dialect: &loci_dialects::Dialect) {
     let _ = write!(page, "\n## Dialect {}\n\n{}\n", dialect.name, dialect.instructions);
     for tool in dialect.tools {
@@ -151,12 +186,29 @@ fn tools(page: &mut String, dialect: &loci_dialects::Dialect) {
             names.extend(aliases.map(|(alias, _)| format!("`{alias}`")));
             let _ = writeln!(page, "| {}{need} | {} | {meaning} |", names.join(" or "), type_of(schema));
         }
+        reply(page, &tool.output_schema());
     }
     if let Some(resources) = &dialect.resources {
         page.push_str("\n### Resources\n\n");
         for resource in resources.fixed.iter().chain(resources.templates) {
             let _ = writeln!(page, "- `{}`: {}", resource.uri, resource.description);
         }
+    }
+}
+
+/// Writes the fields of a reply: of an object its own, of an array those of its items.
+fn reply(page: &mut String, schema: &Value) {
+    let (record, kind) = match schema.get("items") {
+        Some(items) => (items, "an array of objects"),
+        None => (schema, "an object"),
+    };
+    let Some(fields) = record.get("properties").and_then(Value::as_object).filter(|fields| !fields.is_empty()) else {
+        return;
+    };
+    let _ = write!(page, "\nReplies with {kind}:\n\n| field | type | meaning |\n|---|---|---|\n");
+    for (name, schema) in fields {
+        let meaning = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
+        let _ = writeln!(page, "| `{name}` | {} | {meaning} |", type_of(schema));
     }
 }
 
@@ -175,5 +227,23 @@ fn type_of(schema: &Value) -> String {
     match &schema["type"] {
         Value::Array(types) => types.iter().map(of).collect::<Vec<_>>().join(" or "),
         value => of(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tools_of_a_dialect_cost_a_model_little_and_the_wire_not_much_more() {
+        /// Tokens that a model reads of the largest dialect, and how many times that the wire may have.
+        const READ_MAX: usize = 3_500;
+        const RATIO_MAX: f64 = 1.6;
+        for dialect in DIALECTS {
+            let ToolTokens { read, listed } = ToolTokens::of(dialect);
+            assert!(read <= READ_MAX, "{}: {read} tokens", dialect.name);
+            let ratio = listed as f64 / read as f64;
+            assert!(ratio <= RATIO_MAX, "{}: {listed} tokens are {ratio:.2} times {read}", dialect.name);
+        }
     }
 }

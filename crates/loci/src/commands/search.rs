@@ -1,10 +1,10 @@
 //! `loci search`: finds memories by a question.
 
 use loci_core::limits::RECALL_RESULTS_MAX;
-use loci_core::{Caller, CollectionFilter, ErrorCode};
+use loci_core::{Caller, CollectionFilter, ErrorCode, Tier};
 use loci_dialects::explained;
 use loci_dialects::mememory::{self, Record};
-use loci_engine::{Hit, Recall, SearchMode, Signals};
+use loci_engine::{Hit, PlaceNouns, Recall, SearchMode, Signals};
 use serde_json::{Value, json};
 
 use crate::cli::Search;
@@ -13,12 +13,20 @@ use crate::output::{Output, clamped, listed_text, note};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
+/// What messages call a collection and a section.
+pub const NOUNS: PlaceNouns = PlaceNouns { collection: "project", section: "type" };
+
 pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
     let limit = clamped(arguments.limit, RECALL_RESULTS_MAX);
+    let (places, types) = (collections(arguments.project.as_deref()), arguments.only.r#type.iter().cloned().collect());
+    let named = parts.engine.named(&Caller::local(), NOUNS, &[Tier::LongTerm], places, types)?;
+    if let Some(notice) = &named.notice {
+        note(format_args!("note: {notice}"));
+    }
     let request = Recall {
-        collections: collections(arguments.project.as_deref()),
-        sections: arguments.only.r#type.iter().cloned().collect(),
+        collections: named.collections,
+        sections: named.sections,
         tags: arguments.only.tags.clone(),
         ..Recall::new(&arguments.query, limit, &mememory::score)
     };
@@ -34,10 +42,15 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     let mut text = String::new();
     for hit in recalled.hits {
         let why = explained(&hit);
-        let Hit { memory, score, signals } = hit;
+        let times_said = hit.times_said();
+        let Hit { memory, score, signals, .. } = hit;
         let record = Record::of(&Caller::local(), memory);
         text += &format!("{score:.3}  {}", listed_text(&record));
         let mut value = json!({"memory": record, "score": score});
+        if times_said > 1 {
+            text += &format!("    found {times_said} times\n");
+            value["times_said"] = json!(times_said);
+        }
         if arguments.explain {
             text += &explanation(&signals, score);
             value["explain"] = why;

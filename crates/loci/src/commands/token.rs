@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use loci_core::{Clock, Error, Scope, Scopes, Space, Timestamp, Token, TokenStore};
+use loci_core::{Clock, Error, Scope, Scopes, Space, Timestamp, Token, TokenStore, is_reserved_subject};
 use serde_json::{Value, json};
 
 use crate::cli;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, note};
 use crate::secret::{Grant, new_secret};
 use crate::settings::Settings;
@@ -16,6 +16,10 @@ pub fn run(settings: &Settings, command: &cli::Token, output: Output) -> Result<
     match command {
         cli::Token::Create { subject, scopes, space, expires } => {
             loci_engine::check::name("subject", subject)?;
+            if is_reserved_subject(subject) {
+                let problem = format!("`{subject}` stands for callers without a name; choose another subject");
+                return Err(Failure::new(Exit::Usage, problem));
+            }
             let grant = Grant {
                 subject: subject.clone(),
                 scopes: Scopes::of(scopes),

@@ -48,6 +48,8 @@ fn calls_are_listed_and_filtered() {
     assert!(text.contains(&format!("  stored {id}")), "{text}");
     let text = place.run(&["audit", "--tool", "remember"]).succeeded().stdout;
     assert!(text.contains("mememory/remember") && text.contains("not_found"), "{text}");
+    place.run(&["forget", id]).succeeded();
+    assert_eq!(place.json(&["audit", "--record", id])[1]["records"][0]["verb"], "deleted");
     place.run(&["audit", "--since", "yesterday"]).failed(2, "`--since` must be a day");
     place.run(&["audit", "--limit", "0"]).failed(2, "--limit");
 }

@@ -163,6 +163,31 @@ fn needles_below_their_floor_are_a_failure_of_the_whole_search_alone() {
 }
 
 #[test]
+fn what_an_agent_gets_is_the_same_at_every_run() {
+    let place = Place::new();
+    let store = place.path("agent");
+    let store = store.to_str().unwrap();
+    let agent = ["bench", "agent", "--memories", "300", "--tasks", "10"];
+    let figures = place.json(&[&agent[..], &["--store", store]].concat());
+    let rows = figures["rows"].as_array().unwrap();
+    let all = rows.last().unwrap();
+    assert_eq!((&all["dialect"], &all["tasks"]), (&json!("all"), &json!(10)));
+    assert_eq!(rows.iter().take(5).map(|row| row["tasks"].as_u64().unwrap()).sum::<u64>(), 10);
+    assert!(all["evidence_found"].as_f64().unwrap() > 0.0 && all["tokens"].as_u64().unwrap() > 0, "{all}");
+
+    let kept = place.run(&[&["--json"], &agent[..], &["--store", store]].concat()).succeeded();
+    assert!(!kept.stderr.contains("filing"), "the store was kept: {}", kept.stderr);
+    assert_eq!(figures, serde_json::from_str::<Value>(&kept.stdout).unwrap());
+    assert_eq!(figures, place.json(&agent), "ids of another store count the same");
+    let listed = place.run(&[&agent[..], &["--store", store, "--show", "failed"]].concat()).succeeded().stdout;
+    for task in figures["tasks"].as_array().unwrap() {
+        let name = format!("\n{}: ", task["name"].as_str().unwrap());
+        assert_eq!(listed.contains(&name), task["right"] == json!(false), "{name}");
+    }
+    assert!(!place.data().exists(), "it uses stores of its own");
+}
+
+#[test]
 fn searches_are_measured_beside_what_the_memory_allows() {
     let place = Place::new();
     let folder = place.path("engine");

@@ -56,6 +56,32 @@ fn a_search_says_why() {
 }
 
 #[test]
+fn a_project_that_is_not_there_is_told_with_near_names() {
+    let place = Place::new();
+    let id = place.add(&["The deploy runs on Fridays", "--project", "acme"]);
+    for command in [&["--json", "list"][..], &["--json", "search", "deploy"]] {
+        let found = |project| place.run(&[command, &["--project", project]].concat()).succeeded();
+        let meant = found("Acme");
+        assert!(meant.stdout.contains(&id), "{}", meant.stdout);
+        assert!(meant.stderr.contains("there is no project `Acme`; it was read as `acme`"), "{}", meant.stderr);
+        let near = found("acne");
+        assert_eq!(near.stdout.trim(), "[]");
+        assert!(near.stderr.contains("there is no project `acne`; these sound alike: `acme`"), "{}", near.stderr);
+    }
+}
+
+#[test]
+fn equal_texts_are_found_once() {
+    let place = Place::new();
+    place.add(&["The deploy runs on Fridays", "--project", "acme"]);
+    place.add(&["The deploy  runs on Fridays", "--project", "shop"]);
+    let hits = place.json(&["search", "when is the deploy?"]);
+    assert_eq!((hits.as_array().unwrap().len(), hits[0]["times_said"].as_u64()), (1, Some(2)));
+    let text = place.run(&["search", "deploy"]).succeeded().stdout;
+    assert!(text.contains("found 2 times"), "{text}");
+}
+
+#[test]
 fn a_limit_beyond_the_greatest_is_no_secret() {
     let place = Place::new();
     place.add_all((0..1_001).map(|number| format!("Bead number {number}")));
@@ -152,6 +178,9 @@ fn a_token_from_its_beginning_to_its_end() {
     place.run(&["token", "revoke", "nothing"]).failed(3, "nothing");
     place.run(&["token", "create", "--subject", "ann", "--expires", "soon"]).failed(2, "--expires");
     place.run(&["token", "create", "--subject", " "]).failed(2, "`subject`");
+    for reserved in ["anonymous", "wiped-0123456789abcdef0123456789abcdef"] {
+        place.run(&["token", "create", "--subject", reserved]).failed(2, "stands for callers without a name");
+    }
 }
 
 #[test]

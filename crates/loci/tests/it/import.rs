@@ -94,6 +94,29 @@ fn a_model_that_cannot_be_used_costs_no_import() {
 }
 
 #[test]
+fn the_texts_of_others_stay_theirs() {
+    let place = Place::new();
+    let line = |content: &str, by: &str| format!("{{\"content\": \"{content}\", \"type\": \"bootstrap\"{by}}}\n");
+    let lines = [
+        line("ours", ""),
+        line("rewritten", ", \"updated_by\": \"bob\""),
+        line("of ann", ", \"author\": \"ann\""),
+        line("of carl", ", \"author\": \"carl\", \"owner\": \"carl\""),
+    ];
+    let file = place.write("memories.jsonl", lines.concat());
+    place.run(&["import", file.to_str().unwrap()]).succeeded();
+    let page = place.run(&["bootstrap"]).succeeded().stdout;
+    let (directives, notes) = page.split_once("# Notes of others").unwrap();
+    assert!(directives.contains("- ours") && !directives.contains("rewritten"), "{page}");
+    for (author, text) in [("ann", "of ann"), ("bob", "rewritten"), ("carl", "of carl")] {
+        let quoted = format!("Notes of {author} (not instructions):\n\n> - {text}");
+        assert!(notes.contains(&quoted), "{page}");
+    }
+    let listed = place.run(&["list"]).succeeded().stdout;
+    assert!(listed.contains("rewritten by bob"), "{listed}");
+}
+
+#[test]
 fn a_wrong_line_is_named_and_the_rest_is_imported() {
     let rows = [
         ("{\"content\": \"one\"}\n{\"text\": \"two\"}\n{\"content\": \"three\"}", "line 2: ", 2),

@@ -61,7 +61,15 @@ fn commit(store: &SqliteStore, change: Change) -> loci_core::Result<()> {
 
 fn facts(store: &SqliteStore, entity: Option<&str>, as_of: Option<Period>) -> loci_core::Result<Vec<loci_core::Fact>> {
     let entity = entity.map(|entity| (entity.to_owned(), Direction::Outgoing));
-    store.facts(&FactQuery { space: Space::default(), entity, triple: None, as_of, offset: 0, limit: 9 })
+    store.facts(&FactQuery {
+        space: Space::default(),
+        entity,
+        triple: None,
+        relation: None,
+        as_of,
+        offset: 0,
+        limit: 9,
+    })
 }
 
 fn fact(subject: &str, predicate: &str) -> Change {

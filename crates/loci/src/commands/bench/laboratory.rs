@@ -1,9 +1,11 @@
 //! Stores of a benchmark's own, reached by the same tool calls that agents make.
 
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use loci_core::{Clock, Embedder, limits};
+use loci_core::{Clock, Embedder, Timestamp, limits};
 use loci_engine::{Policy, SearchMode, Weights};
 use serde_json::{Map, Value};
 
@@ -13,6 +15,36 @@ use crate::wiring::{Parts, Wiring, embedder};
 
 /// Seconds in a day.
 pub const DAY_SECONDS: u64 = 86_400;
+/// The moment of the questions: noon (UTC) of Wednesday, 18 March 2026, in seconds since 1970.
+const ASKED_AT_SECONDS: i64 = 1_773_835_200;
+
+/// The time, which stands still until it is moved, so that every run finds the same.
+pub struct SetClock(AtomicI64);
+
+impl SetClock {
+    /// At the beginning of 1970.
+    pub fn new() -> Arc<Self> {
+        Arc::new(SetClock(AtomicI64::new(0)))
+    }
+
+    /// Moves to noon of that many days before the questions.
+    pub fn set(&self, days_ago: i64) {
+        self.set_after_noon(days_ago, 0);
+    }
+
+    /// Moves to that many milliseconds after noon of that many days before the questions.
+    pub fn set_after_noon(&self, days_ago: i64, milliseconds: i64) {
+        let day = i64::try_from(DAY_SECONDS).unwrap_or(i64::MAX);
+        let noon = (ASKED_AT_SECONDS - days_ago * day) * 1_000;
+        self.0.store((noon + milliseconds) * 1_000, Ordering::Relaxed);
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_microseconds(self.0.load(Ordering::Relaxed))
+    }
+}
 
 /// What the stores of one run have in common.
 pub struct Laboratory<'a> {
@@ -77,6 +109,24 @@ impl<'a> Laboratory<'a> {
 /// Those of the work.
 pub fn settle(parts: &Parts) -> Result<(), Failure> {
     while parts.engine.embed_pending()? > 0 || parts.engine.enrich()? {}
+    Ok(())
+}
+
+/// Copies the folder of a store, so that what is asked of the copy changes nothing in the original.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
     Ok(())
 }
 

@@ -14,45 +14,25 @@ mod times;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
-use loci_core::{Clock, Timestamp, limits};
+use loci_core::{Clock, limits};
 use loci_dialects::{Dialect, mememory, memory_mcp};
 use serde_json::{Value, json};
 
 use self::material::{Class, Shelf};
-use super::laboratory::{DAY_SECONDS, Laboratory, object, settle};
+use super::laboratory::{Laboratory, SetClock, object, settle};
 use crate::cli::Needles;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
-/// The moment of the questions: noon (UTC) of Wednesday, 18 March 2026, in seconds since 1970.
-const ASKED_AT_SECONDS: i64 = 1_773_835_200;
 /// Results of one question.
 const RESULTS: usize = 10;
 /// Results that count as found.
 const FOUND: usize = 5;
 /// The user of the conversations.
 const USER: &str = "needles";
-
-/// The time, which stands still until it is moved.
-struct SetClock(AtomicI64);
-
-impl SetClock {
-    /// Moves to noon of that many days before the questions.
-    fn set(&self, days_ago: i64) {
-        let day = i64::try_from(DAY_SECONDS).unwrap_or(i64::MAX);
-        self.0.store((ASKED_AT_SECONDS - days_ago * day) * 1_000_000, Ordering::Relaxed);
-    }
-}
-
-impl Clock for SetClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_microseconds(self.0.load(Ordering::Relaxed))
-    }
-}
 
 /// A question that was asked.
 struct Asked {
@@ -64,7 +44,7 @@ struct Asked {
 }
 
 pub fn run(settings: &Settings, options: &Needles, output: Output) -> Result<(), Failure> {
-    let clock = Arc::new(SetClock(AtomicI64::new(0)));
+    let clock = SetClock::new();
     let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
     let laboratory = Laboratory::new(settings, shared, &options.without)?;
     let mut asked = Vec::new();

@@ -97,7 +97,7 @@ fn drawer(random: &mut Random) -> Import {
         visibility: loci_core::Visibility::Common,
         ..Remember::new(content, "drawer")
     };
-    Import { memory, id: Some(id), owner: None, created_at: None, updated_at: None, expires_at: None }
+    Import { memory, id: Some(id), owner: None, updated_by: None, created_at: None, updated_at: None, expires_at: None }
 }
 
 fn call(engine: &Engine, tool: &str, arguments: Value) -> Result<Value, Failure> {

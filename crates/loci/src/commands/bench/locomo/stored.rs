@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::View;
 use super::data::{Conversation, Session};
-use crate::commands::bench::laboratory::{Laboratory, object, settle};
+use crate::commands::bench::laboratory::{Laboratory, copy, object, settle};
 use crate::exit::{Exit, Failure};
 use crate::output::note;
 
@@ -112,18 +112,4 @@ fn file(
         }
     }
     Ok(filed)
-}
-
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
 }

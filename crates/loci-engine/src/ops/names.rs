@@ -1,0 +1,199 @@
+//! Names of places as callers give them, and those that are there.
+
+use std::collections::BTreeSet;
+
+use loci_core::{Caller, CollectionFilter, Filter, Result, Scope, Tier};
+
+use crate::{Engine, name_key};
+
+/// Names that a message proposes.
+const ALIKE_MAX: usize = 5;
+/// Characters of two names that are compared.
+const COMPARED_MAX: usize = 64;
+
+/// How a tool set calls the parts of a place, for messages.
+#[derive(Debug, Clone, Copy)]
+pub struct PlaceNouns {
+    /// A collection: `project`, `wing`.
+    pub collection: &'static str,
+    /// A section: `room`.
+    pub section: &'static str,
+}
+
+/// Where a reader looks, by names that are there as far as the reader's could be matched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// The collections.
+    pub collections: CollectionFilter,
+    /// The sections; all, if empty.
+    pub sections: Vec<String>,
+    /// Which names are not there, in a sentence with the names that were searched in their place or are near; none, if
+    /// all are there.
+    pub notice: Option<String>,
+}
+
+impl Engine {
+    /// Matches the names of collections and sections that a reader gave with those of places where the caller can read
+    /// a memory of these tiers. A name that is not there is taken for the one that differs from it in case alone, if
+    /// there is exactly one; else it stays, and matches nothing.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn named(
+        &self,
+        caller: &Caller,
+        nouns: PlaceNouns,
+        tiers: &[Tier],
+        mut collections: CollectionFilter,
+        mut sections: Vec<String>,
+    ) -> Result<Named> {
+        let everywhere = Filter { tiers: tiers.to_vec(), ..self.filter(caller, CollectionFilter::Any) };
+        let mut notices = Vec::new();
+        if let CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name) = &mut collections {
+            let there = Filter { collections: CollectionFilter::Only(name.clone()), ..everywhere.clone() };
+            if self.store.tally(&there)?.is_empty() {
+                let places = self.store.tally(&everywhere)?;
+                let names = places.iter().filter_map(|place| place.collection.as_deref()).collect();
+                notices.push(matched(nouns.collection, name, &names));
+            }
+        }
+        let within = Filter { collections: collections.clone(), ..everywhere };
+        for name in &mut sections {
+            let there = Filter { sections: vec![name.clone()], ..within.clone() };
+            if self.store.tally(&there)?.is_empty() {
+                let places = self.store.tally(&within)?;
+                let names = places.iter().map(|place| place.section.as_str()).collect();
+                notices.push(matched(nouns.section, name, &names));
+            }
+        }
+        Ok(Named { collections, sections, notice: (!notices.is_empty()).then(|| notices.join("; ")) })
+    }
+
+    /// Says of a place that is written to which of its names are new and differ in case alone from one that is there;
+    /// nothing to a caller without the scope `read`. To be asked before the write.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn differing_in_case(
+        &self,
+        caller: &Caller,
+        nouns: PlaceNouns,
+        collection: Option<&str>,
+        section: Option<&str>,
+    ) -> Result<Option<String>> {
+        if !caller.principal.scopes.allow(Scope::Read) {
+            return Ok(None);
+        }
+        let everywhere = self.places_filter(caller);
+        let there = collection.map_or(CollectionFilter::Global, |name| CollectionFilter::Only(name.to_owned()));
+        let places = self.store.tally(&Filter { collections: there, ..everywhere.clone() })?;
+        if let Some(name) = collection.filter(|_| places.is_empty()) {
+            let places = self.store.tally(&everywhere)?;
+            let names = places.iter().filter_map(|place| place.collection.as_deref()).collect();
+            return Ok(variants(nouns.collection, name, &names));
+        }
+        let names = places.iter().map(|place| place.section.as_str()).collect();
+        Ok(section.and_then(|name| variants(nouns.section, name, &names)))
+    }
+}
+
+/// Puts the name that was meant in the place of one that is not there; says so, or which names are near.
+fn matched(noun: &str, name: &mut String, names: &BTreeSet<&str>) -> String {
+    let problem = format!("there is no {noun} `{name}`");
+    let key = folded(name);
+    let fitting: Vec<&&str> = names.iter().filter(|other| folded(other) == key).collect();
+    if let [meant] = fitting[..] {
+        (*meant).clone_into(name);
+        return format!("{problem}; it was read as `{meant}`, which differs in case alone");
+    }
+    let near = alike(name, names.iter().copied());
+    if near.is_empty() { problem } else { problem + &hint(&near) }
+}
+
+/// Says of a new name which ones differ from it in case alone.
+fn variants(noun: &str, name: &str, names: &BTreeSet<&str>) -> Option<String> {
+    let key = folded(name);
+    let differing: Vec<String> =
+        names.iter().filter(|other| folded(other) == key).map(|other| format!("`{other}`")).collect();
+    let is_new = !differing.is_empty() && !names.contains(name);
+    is_new.then(|| format!("the {noun} `{name}` is new; there is {} already", differing.join(" and ")))
+}
+
+/// A name without its case. By way of capitals, so that ς is σ and ß is SS.
+fn folded(name: &str) -> String {
+    name.to_uppercase().to_lowercase()
+}
+
+/// Those names, at most five, that are the fewest edits from another one, nearest first; two neighbours that changed
+/// places are one edit. Where more than half of the longer name differs, it is not alike.
+pub(crate) fn alike<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let key = |name: &str| name_key(name).chars().take(COMPARED_MAX).collect::<Vec<char>>();
+    let wanted = key(name);
+    let measured = others.filter_map(|other| {
+        let other_key = key(other);
+        let distance = strsim::generic_damerau_levenshtein(&wanted, &other_key);
+        (distance * 2 <= wanted.len().max(other_key.len())).then_some((distance, other))
+    });
+    let mut measured: Vec<(usize, &str)> = measured.collect();
+    measured.sort_unstable();
+    measured.into_iter().take(ALIKE_MAX).map(|(_, other)| other).collect()
+}
+
+/// What a message says of names that sound alike.
+pub(crate) fn hint(names: &[&str]) -> String {
+    if names.is_empty() {
+        return "; list what there is".to_owned();
+    }
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("; these sound alike: {}", quoted.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_proposed() {
+        let names = ["auth", "auth-flow", "Auth_Migration", "billing", "oauth", "aut", "authz", "auht", "at"];
+        let rows: [(&str, &[&str]); 6] = [
+            ("auth", &["auth", "auht", "aut", "authz", "oauth"]),
+            ("ＡＵＴＨ migration", &["Auth_Migration"]),
+            ("biling", &["billing"]),
+            ("iblling", &["billing"]),
+            ("zzz", &[]),
+            ("", &[]),
+        ];
+        for (name, expected) in rows {
+            assert_eq!(alike(name, names.into_iter()), expected, "{name}");
+        }
+        let long = "x".repeat(10 * COMPARED_MAX);
+        assert_eq!(alike(&long, [long.as_str()].into_iter()), [long.as_str()]);
+    }
+
+    #[test]
+    fn one_that_differs_in_case_alone_is_meant() {
+        let rows: [(&str, &[&str], &str, &str); 6] = [
+            (
+                "Shop",
+                &["shop", "web"],
+                "shop",
+                "there is no project `Shop`; it was read as `shop`, which differs in case alone",
+            ),
+            (
+                "ΟΔΟΣ",
+                &["οδος"],
+                "οδος",
+                "there is no project `ΟΔΟΣ`; it was read as `οδος`, which differs in case alone",
+            ),
+            ("Shop", &["shop", "SHOP"], "Shop", "there is no project `Shop`; these sound alike: `SHOP`, `shop`"),
+            ("shpo", &["shop", "web"], "shpo", "there is no project `shpo`; these sound alike: `shop`"),
+            ("my-shop", &["my shop"], "my-shop", "there is no project `my-shop`; these sound alike: `my shop`"),
+            ("other", &["shop"], "other", "there is no project `other`"),
+        ];
+        for (given, names, meant, said) in rows {
+            let mut name = given.to_owned();
+            assert_eq!(matched("project", &mut name, &names.iter().copied().collect()), said);
+            assert_eq!(name, meant);
+        }
+    }
+}
