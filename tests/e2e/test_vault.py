@@ -171,16 +171,20 @@ class Scenarios(AsyncTestCase):
             try:
                 async with server.client("2026-07-28", dialect="vault") as client:
                     appended = value(await client.call_tool("memory_append", note))
-                    bundle = value(await client.call_tool("memory_recall", {"phases": ["work"], "idempotency_key": "b"}))
+                    bundle = value(await client.call_tool("memory_recall", {"phases": ["kept"], "idempotency_key": "b"}))
+                    self.assertEqual([included["title"] for included in bundle["included"]], ["Kept"])
             finally:
                 server.process.kill()
                 server.stop()
             with Server(data) as server:
                 async with server.client("2026-07-28", dialect="vault") as client:
                     self.assertEqual(value(await client.call_tool("memory_append", note)), appended)
-                    await client.call_tool("memory_append", {"title": "New", "body": "What to know for the work: all"})
-                    again = await client.call_tool("memory_recall", {"phases": ["work"], "idempotency_key": "b"})
-                    self.assertEqual(value(again), bundle)
+                    # A recall tells of what is there by now.
+                    again = await client.call_tool("memory_recall", {"phases": ["kept"], "idempotency_key": "b"})
+                    self.assertEqual(value(again)["included"], bundle["included"])
+                    await client.call_tool("memory_append", {"title": "New", "body": "What is kept for the work: all"})
+                    again = await client.call_tool("memory_recall", {"phases": ["kept"], "idempotency_key": "b"})
+                    self.assertEqual(len(value(again)["included"]), 2)
                     self.assertEqual(len(await search(client, "acknowledged", top_k=10)), 2)
             self.assertEqual(files(data / "vault"), ["kept.md", "new.md"])
 

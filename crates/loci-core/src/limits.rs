@@ -62,6 +62,20 @@ pub const OUTSIDE_CALLS_IN_FLIGHT_MAX: usize = 64;
 pub const COMPLETION_VALUES_MAX: usize = 100;
 /// Tokens that the bootstrap of one session should not exceed. Going over warns, never cuts.
 pub const BOOTSTRAP_TOKENS_MAX: usize = 30_000;
+/// The hosts whose hooks show an agent the text of a session's start, and how much of it each one shows: Claude Code
+/// cuts above 10,000 characters, Codex above 2,500 tokens of four bytes.
+pub const SESSION_START_HOSTS: [(&str, usize); 2] = [("claude-code", 10_000), ("codex", 10_000)];
+/// Bytes of UTF-8 in the text of a session's start: every host shows all of it.
+pub const SESSION_START_BYTES_MAX: usize = 9_500;
+const _: () = {
+    let mut host = 0;
+    while host < SESSION_START_HOSTS.len() {
+        assert!(SESSION_START_BYTES_MAX < SESSION_START_HOSTS[host].1, "a host would cut it");
+        host += 1;
+    }
+};
+/// Bytes of it that stay free for what it says around the memories that every session should begin with.
+pub const SESSION_START_FRAME_BYTES: usize = 1_000;
 /// Results of one search over all its pages.
 pub const PAGED_RESULTS_MAX: usize = 10_000;
 /// Days in the longest time to live (100 years).

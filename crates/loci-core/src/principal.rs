@@ -132,6 +132,9 @@ pub struct Caller {
     /// Whether the subject is a mere claim: that of a caller without a name, whom a server without
     /// authentication trusts. It owns what came in through the same tool set, and nothing else.
     pub is_claimed: bool,
+    /// The session of the client, where the transport has any: it ends with the pipe, or with what the server gave a
+    /// client over HTTP.
+    pub session: Option<String>,
     /// The records that the call comes to.
     pub trail: Trail,
 }
@@ -140,7 +143,15 @@ impl Caller {
     /// A principal that calls through no tool set in particular.
     pub fn new(space: Space, principal: Principal) -> Self {
         let trail = Trail::default();
-        Caller { space, principal, origin: "loci", ownership: Ownership::Usual, is_claimed: false, trail }
+        Caller {
+            space,
+            principal,
+            origin: "loci",
+            ownership: Ownership::Usual,
+            is_claimed: false,
+            session: None,
+            trail,
+        }
     }
 
     /// The person at this machine, in the default space.

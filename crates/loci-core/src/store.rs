@@ -550,7 +550,8 @@ pub trait Store:
         Ok(())
     }
 
-    /// A number that grows with every change that any process commits.
+    /// A number that grows with every change that any process commits, but not with an answer that is
+    /// [kept](Change::KeepAnswer).
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -17,7 +17,9 @@ mod tool;
 pub mod vault;
 mod wire;
 
-pub use tool::{Complete, Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools};
+pub use tool::{
+    Complete, Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools, bootstrap_command,
+};
 pub use wire::{explained, ttl_seconds};
 
 /// Every dialect, in the order of the documentation.

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use loci_core::{Caller, Error, ErrorCode, Ownership, Redactions, Result, Scope, Scopes, Trail};
+use loci_core::{Caller, Error, ErrorCode, Memory, Ownership, Redactions, Result, Scope, Scopes, Trail};
 use loci_engine::{Engine, check};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -319,8 +319,17 @@ pub struct UsualTools {
     pub project_argument: Option<&'static str>,
     /// Stores a memory.
     pub store: &'static str,
+    /// Says which call or command shows these memories, which a session of the project (of all, without one) should begin
+    /// with and has no room for.
+    pub shows: fn(project: Option<&str>, memories: &[&Memory]) -> String,
     /// Begins a session, where that is another tool.
     pub begin: Option<&'static str>,
+}
+
+/// The command that shows what a session should begin with, where no tool does.
+pub fn bootstrap_command(project: Option<&str>, _: &[&Memory]) -> String {
+    let project = project.map_or_else(String::new, |project| format!(" --project \"{project}\""));
+    format!("the command `loci bootstrap{project}`")
 }
 
 impl UsualTools {
@@ -554,7 +563,7 @@ mod tests {
     #[test]
     fn the_usual_tools_are_tools() {
         for dialect in crate::DIALECTS {
-            let UsualTools { find, project_argument, store, begin } = &dialect.usual_tools;
+            let UsualTools { find, project_argument, store, begin, shows: _ } = &dialect.usual_tools;
             let find = dialect.tool(find).unwrap().input_schema();
             assert!(project_argument.is_none_or(|name| find["properties"].get(name).is_some()), "{}", dialect.name);
             assert!(dialect.tool(store).is_some(), "{}", dialect.name);

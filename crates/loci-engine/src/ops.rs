@@ -33,6 +33,7 @@ pub mod repeats;
 pub mod resemble;
 pub mod search_web;
 pub mod secrets;
+pub mod session_start;
 pub mod settings;
 pub mod show;
 pub mod sync;

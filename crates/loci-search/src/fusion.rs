@@ -53,6 +53,11 @@ pub struct Weights {
     pub weak_cosine: f64,
     /// A cosine that it gives to texts that say nearly the same.
     pub strong_cosine: f64,
+    /// The likeness to the query of a phase of work from which a text matters in it: the cosine of this model, and what
+    /// the words add. Chosen on one half of `loci bench phases`.
+    pub phase_floor: f64,
+    /// How many times the share of such a query that the words of a text cover is added to the cosine.
+    pub phase_words: f64,
     /// Of the score of a text that stands next to another in their thread.
     pub near_neighbour: f64,
     /// Of the score of a text that is one further away.
@@ -80,6 +85,8 @@ impl Default for Weights {
             contrast: 1.5,
             weak_cosine: 0.15,
             strong_cosine: 0.5,
+            phase_floor: 0.23,
+            phase_words: 3.5,
             near_neighbour: 0.35,
             far_neighbour: 0.12,
             neighbours_meaning: 0.6,
@@ -147,6 +154,9 @@ pub struct Fused {
     pub words: f64,
     /// What the meaning says, 0 to 1.
     pub meaning: f64,
+    /// The share of the query that its words cover, 0 to 1: its BM25 beside that of a passage of mean length that holds
+    /// every term once. It depends on no other candidate.
+    pub coverage: f64,
     /// The weight of the words in this query, 0 to 1; that of the meaning is the rest.
     pub words_weight: f64,
     /// What neighbours and thread add.
@@ -221,11 +231,11 @@ fn normalised(candidates: &[Scores], bm25_bound: f32, weights: &Weights) -> Vec<
     let cosines = || candidates.iter().filter_map(|scores| scores.cosine);
     let has_cosines = cosines().next().is_some();
     let cosine_max = f64::from(cosines().fold(0.0, f32::max));
+    let coverage = |bm25: f32| f64::from(bm25 * SATURATION / bm25_bound.max(f32::MIN_POSITIVE));
     let words_weight = match (bm25_max > 0.0, has_cosines) {
         (true, true) if weights.adaptive => {
-            let coverage = f64::from(bm25_max * SATURATION / bm25_bound.max(f32::MIN_POSITIVE));
             let strength = (cosine_max - weights.weak_cosine) / (weights.strong_cosine - weights.weak_cosine);
-            let words = weights.words * (coverage / weights.full_coverage).min(1.0).powi(COVERAGE_POWER);
+            let words = weights.words * (coverage(bm25_max) / weights.full_coverage).min(1.0).powi(COVERAGE_POWER);
             let meaning = (1.0 - weights.words) * strength.clamp(0.0, 1.0);
             if words + meaning > 0.0 { words / (words + meaning) } else { weights.words }
         }
@@ -238,6 +248,7 @@ fn normalised(candidates: &[Scores], bm25_bound: f32, weights: &Weights) -> Vec<
     let of = |scores: &Scores| Fused {
         words: if bm25_max > 0.0 { contrasted(scores.bm25 / bm25_max) } else { 0.0 },
         meaning: scores.cosine.map_or(0.0, |cosine| contrasted(cosine.max(0.0) / cosine_top)),
+        coverage: coverage(scores.bm25).min(1.0),
         words_weight,
         ..Fused::default()
     };

@@ -40,6 +40,11 @@ const HITS_KEY: &str = "loci/hits";
 /// against the tool's `outputSchema`, failure or not (the TypeScript SDK 1.x).
 const ERROR_KEY: &str = "loci/error";
 
+/// The header by which a client names its session to a server that gives out sessions.
+const SESSION_HEADER: &str = "mcp-session-id";
+/// Bytes of the name of a session.
+const SESSION_BYTES_MAX: usize = 128;
+
 /// Maps a dialect to the protocol, for every revision. Cheap to clone.
 #[derive(Clone)]
 pub struct DialectHandler {
@@ -97,6 +102,7 @@ impl DialectHandler {
         match &self.shared.identity {
             Identity::Fixed(caller) => Ok(caller.clone()),
             Identity::OfRequest => found::<Caller>(extensions)
+                .map(|caller| Caller { session: session_of(extensions), ..caller })
                 .ok_or_else(|| ErrorData::internal_error("the request reached the dialect without a caller", None)),
         }
     }
@@ -441,6 +447,13 @@ fn no_method(method: &str) -> ErrorData {
 pub(crate) fn found<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -> Option<T> {
     let of_http = || extensions.get::<http::request::Parts>()?.extensions.get::<T>();
     extensions.get::<T>().or_else(of_http).cloned()
+}
+
+/// The session that an HTTP request names, if it may be one.
+fn session_of(extensions: &Extensions) -> Option<String> {
+    let parts = extensions.get::<http::request::Parts>()?;
+    let session = parts.headers.get(SESSION_HEADER)?.to_str().ok()?;
+    (session.len() <= SESSION_BYTES_MAX).then(|| session.to_owned())
 }
 
 /// Gives up waiting when nobody wants the reply any more; work that began goes on.

@@ -352,7 +352,9 @@ impl Store for NaiveStore {
         for change in &batch.changes {
             after.apply(&batch.space, change)?;
         }
-        after.version += 1;
+        // An answer that is kept changes nothing that anyone reads.
+        let keeps = |change: &Change| matches!(change, Change::KeepAnswer(_) | Change::NotWiped { .. });
+        after.version += u64::from(batch.changes.is_empty() || !batch.changes.iter().all(keeps));
         *state = after;
         Ok(())
     }

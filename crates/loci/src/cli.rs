@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use loci_core::Scope;
+use loci_core::limits::SESSION_START_HOSTS;
 use loci_dialects::{DIALECTS, mememory};
 
 use crate::exit::Exit;
@@ -405,8 +406,8 @@ pub enum Palace {
         /// Only of this wing
         #[arg(long, value_name = "NAME")]
         wing: Option<String>,
-        /// How long it may be, in tokens
-        #[arg(long, value_name = "NUMBER", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(100..=2_500))]
+        /// How long it may be, in tokens; it never has more than 9,500 bytes
+        #[arg(long, value_name = "NUMBER", default_value_t = 9_500, value_parser = clap::value_parser!(u32).range(100..=9_500))]
         tokens: u32,
     },
     /// Print drawers in AAAK, the short notation that models read; the drawers stay as they are
@@ -481,7 +482,7 @@ pub enum Hook {
 }
 
 /// The hosts whose hooks loci knows.
-const HOSTS: [&str; 2] = ["claude-code", "codex"];
+const HOSTS: [&str; 2] = [SESSION_START_HOSTS[0].0, SESSION_START_HOSTS[1].0];
 
 #[derive(Args)]
 pub struct HookInstall {
@@ -607,6 +608,15 @@ pub enum Bench {
     /// facts among chat, filed and asked by tool calls. Fails if a kind of question stays below its
     /// floor.
     Needles(Needles),
+    /// Measure which memories matter in which phases of work, and where the floor of `memory_recall` is best
+    ///
+    /// Invented memories of two projects, with the phases in which they matter: the floor is fitted on the first and
+    /// reported on the second. Fails if the floor in use is much worse than the best one.
+    Phases {
+        /// Write the figures into this file, too, as JSON
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out: Option<PathBuf>,
+    },
     /// Measure what the replies to an agent hold: the evidence it needs, distractors, tokens
     ///
     /// Scripted tasks through the tools of every dialect and at the start of a session, without a language model, in a

@@ -23,7 +23,7 @@ mod update_memory;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, Tool, UsualTools};
+use crate::{Dialect, Tool, UsualTools, bootstrap_command};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -41,6 +41,7 @@ pub static DIALECT: Dialect = Dialect {
         find: "search_memory",
         project_argument: Some("scope"),
         store: "store_memory",
+        shows: bootstrap_command,
         begin: Some("list_memory"),
     },
     ownership: Ownership::Strict,

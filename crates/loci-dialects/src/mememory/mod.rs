@@ -15,6 +15,7 @@ mod stats;
 mod update;
 
 use loci_core::Ownership;
+use loci_core::limits::LIST_RESULTS_MAX;
 
 use crate::{Dialect, Tool, UsualTools};
 
@@ -29,7 +30,13 @@ pub static DIALECT: Dialect = Dialect {
         assumption and `remember` whatever should still be known tomorrow: facts, rules, decisions, feedback. Pass \
         `project` to work with one project's memories together with the global ones. When `remember` reports a \
         contradiction, ask the user which memory holds. `help` explains everything.",
-    usual_tools: UsualTools { find: "recall", project_argument: Some("project"), store: "remember", begin: None },
+    usual_tools: UsualTools {
+        find: "recall",
+        project_argument: Some("project"),
+        store: "remember",
+        begin: None,
+        shows: |_, _| format!("the tool `list` with delivery \"bootstrap\" and limit {LIST_RESULTS_MAX}"),
+    },
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &TOOLS,

@@ -1,7 +1,7 @@
 //! `remember`: store a memory.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result, Visibility, limits};
-use loci_engine::{Bootstrap, Embedding, SimilarQuery};
+use loci_engine::{Bootstrap, Embedding, SimilarQuery, StartOverflow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,15 @@ enum Warning {
         tokens: usize,
         /// Tokens that it should not exceed.
         budget: usize,
+    },
+    /// Hosts do not show every memory that a session should begin with.
+    SessionStart {
+        /// How many the smallest host shows.
+        shown: usize,
+        /// How many there are.
+        total: usize,
+        /// Whether this memory is among those that it shows.
+        shows_this: bool,
     },
     /// Similar memories were there before.
     Contradiction {
@@ -136,6 +145,13 @@ impl TypedTool for Remember {
             let bootstrap = context.engine.bootstrap(context.caller, collection.as_deref())?;
             warnings.extend(budget_warning(&bootstrap));
         }
+        warnings.extend(
+            remembered.start_overflow.map(|StartOverflow { shown, total, shows_this }| Warning::SessionStart {
+                shown,
+                total,
+                shows_this,
+            }),
+        );
         if !remembered.similar.is_empty() {
             let matches = remembered.similar.into_iter().map(|similar| Match {
                 authorship: Authorship::of(context.caller, &similar.memory),
@@ -177,6 +193,12 @@ fn reply(output: Output) -> Result<Reply> {
             Warning::BootstrapBudget { tokens, budget } => text.push_str(&format!(
                 "BOOTSTRAP BUDGET EXCEEDED\nThe memory was stored, but sessions now begin with about {tokens} tokens of \
                  memories; the budget is {budget}. Shorten, merge or remove some bootstrap memories.\n\n"
+            )),
+            Warning::SessionStart { shown, total, shows_this } => text.push_str(&format!(
+                "SESSION START FULL\nThe memory was stored, but {shown} of the {total} memories that a session should begin \
+                 with fit what hosts show at its start, and this one is {}among them. Rules and feedback come first, then \
+                 what has more weight, then what is older. Shorten, merge or remove some of them.\n\n",
+                if *shows_this { "" } else { "not " }
             )),
             Warning::Contradiction { matches } => {
                 is_contradiction = true;

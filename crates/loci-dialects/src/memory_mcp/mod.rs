@@ -23,7 +23,7 @@ mod wipe_user_data;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, Tool, UsualTools};
+use crate::{Dialect, Tool, UsualTools, bootstrap_command};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -36,7 +36,13 @@ pub static DIALECT: Dialect = Dialect {
         `store_decision` and `recall_decision` keep choices under a name, `check_cache` and `store_cache` answers \
         that may be wanted again. `hybrid_search` looks for exact words and for meaning alike. `delete_memory` \
         and `wipe_user_data` forget.",
-    usual_tools: UsualTools { find: "recall_memory", project_argument: None, store: "store_memory", begin: None },
+    usual_tools: UsualTools {
+        find: "recall_memory",
+        project_argument: None,
+        store: "store_memory",
+        begin: None,
+        shows: bootstrap_command,
+    },
     ownership: Ownership::Usual,
     user_argument: Some("user_id"),
     tools: &TOOLS,

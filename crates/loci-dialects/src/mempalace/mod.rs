@@ -38,7 +38,6 @@ mod question;
 mod reconnect;
 mod record;
 mod search;
-mod sentences;
 mod status;
 mod sync;
 mod times;
@@ -54,7 +53,7 @@ pub use aaak::compressed;
 pub use arguments::{GLOBAL_WING, collection, place_name, wing_filter};
 pub use drawer_id::{drawer_id, mined_drawer_id};
 pub use hooks::{Checkpoint, HookSettings, checkpoint, hook_settings, put_checkpoint, put_hook_settings};
-pub use wake_up::{CONVERSATIONS, SPEAKER, WAKE_UP_BYTES_MAX, wake_up};
+pub use wake_up::{CONVERSATIONS, SPEAKER, wake_up};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -72,6 +71,7 @@ pub static DIALECT: Dialect = Dialect {
         find: "mempalace_search",
         project_argument: Some("wing"),
         store: "mempalace_add_drawer",
+        shows: wake_up::listed,
         begin: Some("mempalace_status"),
     },
     ownership: Ownership::Usual,

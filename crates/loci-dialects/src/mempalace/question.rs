@@ -1,10 +1,9 @@
 //! The question in an over-long query: hosts put prompts and transcripts before what they want to know, and a search
 //! for all of it finds what is near the prompt.
 
+use loci_engine::sentences::{asks, sentences};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::sentences::{asks, sentences};
 
 /// Characters of a query that is searched as it is.
 const QUERY_CHARACTERS_MAX: usize = 250;

@@ -13,7 +13,7 @@ mod record;
 
 use loci_core::Ownership;
 
-use crate::{Dialect, Tool, UsualTools};
+use crate::{Dialect, Tool, UsualTools, bootstrap_command};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
@@ -31,6 +31,7 @@ pub static DIALECT: Dialect = Dialect {
         find: "memory_search",
         project_argument: None,
         store: "memory_append",
+        shows: bootstrap_command,
         begin: Some("memory_recall"),
     },
     ownership: Ownership::Usual,

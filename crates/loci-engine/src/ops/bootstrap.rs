@@ -6,7 +6,7 @@ use loci_core::{Caller, CollectionFilter, Delivery, Memory, Page, Result, limits
 
 use crate::authors::writer_of;
 use crate::tokens::estimated_tokens;
-use crate::{Engine, notes_heading, quoted};
+use crate::{Engine, NOTE_KIND, notes_heading, quoted};
 
 /// Headings of the document in their order, by section. Other sections follow under their own
 /// names.
@@ -77,7 +77,8 @@ impl Engine {
         Ok(Bootstrap { markdown, memories, tokens })
     }
 
-    /// Oldest first.
+    /// Those of these collections that nothing supersedes: rules and feedback first, then other types, in each what has
+    /// more weight, then what is older, so that a new one takes the place of none.
     pub(crate) fn bootstrap_memories(&self, caller: &Caller, collections: CollectionFilter) -> Result<Vec<Memory>> {
         let mut filter = self.filter(caller, collections);
         filter.delivery = Some(Delivery::Bootstrap);
@@ -92,9 +93,25 @@ impl Engine {
                 break;
             }
         }
-        // A document that grows at its end stays readable.
-        memories.sort_by(|a, b| a.created_at.cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
+        memories.sort_by(|a, b| {
+            let by_weight = || b.weight.total_cmp(&a.weight);
+            let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));
+            type_rank(&a.kind).cmp(&type_rank(&b.kind)).then_with(by_weight).then_with(by_age)
+        });
         Ok(memories)
+    }
+}
+
+/// The place of a type among those of memories that a session begins with. A directive and a note say no more than that
+/// they belong there, as a rule does.
+fn type_rank(kind: &str) -> usize {
+    match kind {
+        "rule" | "bootstrap" | NOTE_KIND => 0,
+        "feedback" => 1,
+        "decision" => 2,
+        "fact" => 3,
+        "context" => 4,
+        _ => 5,
     }
 }
 

@@ -3,9 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX, REPLY_CONTENT_BYTES_MAX};
-use loci_core::{Caller, CollectionFilter, Delivery, Error, Filter, Memory, MemoryId, Result, TokenCounter};
+use loci_core::{Caller, CollectionFilter, Delivery, Error, Filter, Memory, MemoryId, Result};
+use loci_search::analysis::query_terms;
 
-use crate::{Engine, Hit, Phase, Recall, Trust, author_of, check, notes_heading, quoted, shown_title, writer_of};
+use crate::tokens::estimated_tokens;
+use crate::{
+    Engine, Hit, Phase, Recall, Signals, Trust, Weights, author_of, check, notes_heading, quoted, short_id,
+    shown_title, writer_of,
+};
 
 /// Memories that are looked at for a phase.
 const CANDIDATES_PER_PHASE: usize = 50;
@@ -19,6 +24,14 @@ const OF_OTHERS: &str = "Notes of others";
 const BYTES_PER_TOKEN_MAX: usize = 32;
 /// Memories that are read at a time.
 const READ: usize = 16;
+/// Memories that did not fit that are named at most.
+const LEFT_OUT_MAX: usize = 20;
+/// Their names take one of so many parts of a budget at most.
+const NAMES_PART: usize = 10;
+/// Passages of a long memory take one of so many parts of a budget at most, where others belong there, too.
+const EXCERPT_PART: usize = 2;
+/// Passages with fewer tokens say nothing.
+const EXCERPT_TOKENS_MIN: usize = 16;
 
 /// What to put together.
 #[derive(Debug, Clone)]
@@ -40,12 +53,26 @@ pub struct Bundled {
     pub score: f64,
     /// The name of its author; none if that is the reader.
     pub author: Option<String>,
+    /// Whether only passages of it are there, since it alone is too long.
+    pub is_excerpt: bool,
+}
+
+/// A memory that belongs into a bundle and did not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The memory.
+    pub id: MemoryId,
+    /// Its title, or what stands for one.
+    pub title: String,
+    /// About how many tokens it has.
+    pub tokens: usize,
 }
 
 /// What was put together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bundle {
-    /// Markdown, every memory whole; empty if nothing fits.
+    /// Markdown, whole memories and passages of those that alone are too long, each with the end of its id; empty if
+    /// nothing fits.
     pub markdown: String,
     /// Its tokens.
     pub used_tokens: usize,
@@ -53,37 +80,46 @@ pub struct Bundle {
     pub included: Vec<Bundled>,
     /// Memories that belong there and did not fit.
     pub dropped: usize,
+    /// The best of these, best first.
+    pub left_out: Vec<LeftOut>,
     /// What the caller should know besides.
     pub degraded: Option<String>,
 }
 
-/// A memory that belongs into a bundle.
+/// A memory that matters in a phase.
 struct Ranked {
     id: MemoryId,
     score: f64,
     /// Under which heading: an index.
     section: usize,
+    /// The passage that the search found.
+    passage: u32,
 }
 
-/// The same, as it is written.
-struct Part {
+/// A memory that belongs into a bundle.
+struct Item {
     bundled: Bundled,
     section: usize,
-    text: String,
-    /// About how many it adds to those of the whole.
+    /// As it is written; none if there is no room for it.
+    text: Option<String>,
+    /// About how many tokens that adds to those of the whole.
     tokens: usize,
+    /// About how many tokens the memory has.
+    tokens_of_whole: usize,
 }
 
 impl Engine {
-    /// The memories that every session should begin with, oldest first, of authors whose directives the caller
-    /// [takes](crate::Trust), then those that matter most in the phases, best first, then those of other authors that
-    /// every session should begin with: as many as fit, none cut, the lesser ones left out first, and so is one that alone is too
-    /// large. What no reply could carry does not fit, whatever the budget. What is filed in a collection, no note,
-    /// and meant for every session there, is ranked like any other.
+    /// The memories that every session should begin with, those that matter most first
+    /// ([`SessionStart`](crate::SessionStart)), of authors whose directives the caller [takes](crate::Trust), then those
+    /// that matter most in the phases, best first, then those of other authors that every session should begin with: as many
+    /// as fit, the lesser ones left out first. One that alone is too long is there with the passages that answer the
+    /// phase best, in half of the budget at most where others belong there, too. What does not fit is counted, and the best
+    /// of it named. What is filed in a collection, no note, and meant for every session there, is ranked like any other.
     ///
-    /// The score in a phase is the relevance `r` to its query, or `r + (1 - r) / 4` for a memory with one of its
-    /// tags, in any case; a memory counts in the phase where its score is highest. Of each phase the 50 most
-    /// relevant memories are looked at.
+    /// A memory matters in a phase if it has one of its tags, in any case, or an identifier that its query names, or if its
+    /// likeness to the query reaches the [floor](Weights::phase_floor). Its score there is the relevance `r` to the query,
+    /// or `r + (1 - r) / 4` with one of the tags; a memory counts in the phase where its score is highest. Of each phase the
+    /// 50 most relevant memories are looked at.
     ///
     /// # Errors
     /// `invalid_argument` for the names of phases (`phases`); `unavailable` if the store cannot be read.
@@ -93,45 +129,38 @@ impl Engine {
         let always = self.always_loaded(caller)?;
         let (ranked, degraded) = self.ranked_in_phases(caller, &names, &always)?;
 
-        let sections: Vec<&str> = std::iter::once(ALWAYS).chain(names).chain([OF_OTHERS]).collect();
-        let of_others = sections.len() - 1;
-        let trust = self.trust(caller)?;
-        let mut draft = Draft::new(&*self.token_counter, budget, sections, trust);
         let mut belonging = always.len() + ranked.len();
+        let trust = self.trust(caller)?;
         let (always, strange): (Vec<Memory>, Vec<Memory>) =
-            always.into_iter().partition(|memory| draft.trust.includes(memory));
+            always.into_iter().partition(|memory| trust.includes(memory));
+        let mut draft = Draft::new(self, budget, &names, trust, belonging);
         for memory in &always {
-            draft.add(memory, 1.0, 0);
+            draft.add(memory, 1.0, 0, None)?;
         }
         let filter = self.filter(caller, CollectionFilter::Any);
         for ranked in ranked.chunks(READ) {
-            if draft.is_full() {
+            if draft.is_done() {
                 break;
             }
             let ids: Vec<MemoryId> = ranked.iter().map(|ranked| ranked.id.clone()).collect();
             let mut memories = self.store.get_all(&filter, &ids)?.into_iter().peekable();
-            for Ranked { id, score, section } in ranked {
+            for Ranked { id, score, section, passage } in ranked {
                 match memories.next_if(|memory| memory.id == *id) {
-                    Some(memory) => draft.add(&memory, *score, *section),
+                    Some(memory) => draft.add(&memory, *score, *section, Some(*passage))?,
                     // It is gone meanwhile.
                     None => belonging -= 1,
                 }
             }
         }
+        let of_others = draft.sections.len() - 1;
         for memory in &strange {
-            draft.add(memory, 1.0, of_others);
+            draft.add(memory, 1.0, of_others, None)?;
         }
-        let (included, markdown) = draft.fitting(belonging);
-        Ok(Bundle {
-            used_tokens: self.token_counter.count(&markdown),
-            markdown,
-            dropped: belonging - included.len(),
-            included,
-            degraded,
-        })
+        draft.belonging = belonging;
+        Ok(Bundle { degraded, ..draft.fitting() })
     }
 
-    /// What every bundle begins with, oldest first.
+    /// What every bundle begins with.
     fn always_loaded(&self, caller: &Caller) -> Result<Vec<Memory>> {
         let mut memories = self.bootstrap_memories(caller, CollectionFilter::Any)?;
         let filed = self.filter(caller, CollectionFilter::AnyNamed);
@@ -165,8 +194,10 @@ impl Engine {
                 self.next_hits(&mut ranking, &mut hits, CANDIDATES_PER_PHASE)?;
                 hits.retain(|hit| !except.contains(&hit.memory.id));
             }
+            hits.retain(|hit| matters(hit, &phase, &self.weights));
             for hit in hits {
-                let found = Ranked { score: phase_score(&hit, &phase), section: place + 1, id: hit.memory.id };
+                let (score, passage) = (phase_score(&hit, &phase), hit.signals.passage);
+                let found = Ranked { score, section: place + 1, passage, id: hit.memory.id };
                 match best.get_mut(&found.id) {
                     Some(known) if known.score >= found.score => {}
                     Some(known) => *known = found,
@@ -198,18 +229,30 @@ fn distinct_names(phases: &[String]) -> Result<Vec<&str>> {
     Ok(names)
 }
 
+/// Whether a result of a phase's query matters in it at all: any query finds something.
+fn matters(hit: &Hit, phase: &Phase, weights: &Weights) -> bool {
+    let Signals { cosine, coverage, identifiers, .. } = hit.signals;
+    let likeness = f64::from(cosine.unwrap_or(0.0).max(0.0)) + weights.phase_words * coverage;
+    has_tag_of(&hit.memory, phase) || identifiers > 0 || likeness >= weights.phase_floor
+}
+
 /// How much a result of a phase's query matters in it.
 fn phase_score(hit: &Hit, phase: &Phase) -> f64 {
-    let is_preferred = |tag: &String| phase.tags.iter().any(|preferred| preferred.eq_ignore_ascii_case(tag));
-    let share = if hit.memory.tags.iter().any(is_preferred) { TAG_SHARE } else { 0.0 };
+    let share = if has_tag_of(&hit.memory, phase) { TAG_SHARE } else { 0.0 };
     hit.score + (1.0 - hit.score) * share
 }
 
-/// A memory under its title, with the name of who wrote it, if that is not the reader; as a quotation, if the reader does
-/// not take directives of that author. One that says no more than the title is said with that.
-fn part_text(memory: &Memory, title: &str, trust: &Trust<'_>) -> String {
-    let text = memory.content.trim_start_matches(['\n', '\r']).trim_end();
-    let part = if text == title { format!("## {title}") } else { format!("## {title}\n\n{text}") };
+fn has_tag_of(memory: &Memory, phase: &Phase) -> bool {
+    memory.tags.iter().any(|tag| phase.tags.iter().any(|preferred| preferred.eq_ignore_ascii_case(tag)))
+}
+
+/// A memory under its title and the end of its id, with the name of who wrote it, if that is not the reader; as a
+/// quotation, if the reader does not take directives of that author. One that says no more than the title is said with
+/// that.
+fn part_text(memory: &Memory, title: &str, content: &str, trust: &Trust<'_>) -> String {
+    let text = content.trim_start_matches(['\n', '\r']).trim_end();
+    let heading = format!("## {title} [{}]", short_id(&memory.id));
+    let part = if text == title { heading } else { format!("{heading}\n\n{text}") };
     if let Some(stranger) = trust.stranger(memory) {
         return format!("{}\n\n{}", notes_heading(&stranger), quoted(&part).trim_end());
     }
@@ -219,22 +262,36 @@ fn part_text(memory: &Memory, title: &str, trust: &Trust<'_>) -> String {
     }
 }
 
-/// What may be in a bundle, the more important parts first.
+/// A heading of a bundle.
+struct Section<'a> {
+    name: &'a str,
+    tokens: usize,
+    /// The terms of the queries that what is under it answers.
+    terms: Vec<String>,
+}
+
+/// What may be in a bundle, the more important memories first.
 struct Draft<'a> {
+    engine: &'a Engine,
     trust: Trust<'a>,
-    counter: &'a dyn TokenCounter,
     budget: usize,
-    /// Headings with their tokens.
-    sections: Vec<(&'a str, usize)>,
-    parts: Vec<Part>,
+    sections: Vec<Section<'a>>,
+    /// How many memories belong into it, added or not.
+    belonging: usize,
+    items: Vec<Item>,
     tokens: usize,
     bytes: usize,
 }
 
 impl<'a> Draft<'a> {
-    fn new(counter: &'a dyn TokenCounter, budget: usize, sections: Vec<&'a str>, trust: Trust<'a>) -> Self {
-        let sections = sections.into_iter().map(|name| (name, counter.count(&heading(name)))).collect();
-        Draft { trust, counter, budget, sections, parts: Vec::new(), tokens: 0, bytes: 0 }
+    fn new(engine: &'a Engine, budget: usize, phases: &[&'a str], trust: Trust<'a>, belonging: usize) -> Self {
+        let terms = |name: &&str| query_terms(&engine.phases.named(name).query);
+        let of_all: Vec<String> = phases.iter().flat_map(terms).collect();
+        let section = |name, terms| Section { name, tokens: engine.count_tokens(&heading(name)), terms };
+        let mut sections = vec![section(ALWAYS, of_all.clone())];
+        sections.extend(phases.iter().map(|name| section(name, terms(name))));
+        sections.push(section(OF_OTHERS, of_all));
+        Draft { engine, trust, budget, sections, belonging, items: Vec::new(), tokens: 0, bytes: 0 }
     }
 
     /// Whether nothing more can fit, with room for the error of a sum of counts of parts.
@@ -242,54 +299,120 @@ impl<'a> Draft<'a> {
         self.tokens > self.budget + self.budget / 4 + 64 || self.bytes > REPLY_CONTENT_BYTES_MAX
     }
 
-    /// Adds a memory, unless there is no room for it, or would be none if it were the only one.
-    fn add(&mut self, memory: &Memory, score: f64, section: usize) {
-        if self.is_full() {
-            return;
+    /// Whether enough memories are known, too, that can be named.
+    fn is_done(&self) -> bool {
+        self.is_full() && self.items.iter().filter(|item| item.text.is_none()).count() >= LEFT_OUT_MAX
+    }
+
+    /// Adds a memory, of which the search found that passage: whole or, if it alone is too long, its best passages.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn add(&mut self, memory: &Memory, score: f64, section: usize, passage: Option<u32>) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
         }
         let title = shown_title(memory).into_owned();
-        let text = part_text(memory, &title, &self.trust);
-        if text.len() / BYTES_PER_TOKEN_MAX > self.budget {
-            return;
-        }
-        let (name, heading_tokens) = self.sections[section];
-        let alone = self.counter.count(&format!("{}\n\n{text}\n", heading(name)));
-        if alone > self.budget {
-            return;
-        }
-        let tokens = alone.saturating_sub(heading_tokens);
-        self.tokens += tokens;
-        self.bytes += text.len();
         let author = author_of(self.trust.reader(), memory);
-        let bundled = Bundled { id: memory.id.clone(), title, score, author };
-        self.parts.push(Part { bundled, section, text, tokens });
-    }
-
-    /// As many of the first parts as fit, in the order in which they are written, and the text, of so many that
-    /// belong into it.
-    fn fitting(mut self, belonging: usize) -> (Vec<Bundled>, String) {
-        let parts = self.most_that_fit(belonging);
-        // One alone fits at least without the line on the others.
-        let markdown = match parts {
-            0 if self.parts.is_empty() => String::new(),
-            0 => self.written(1, 0),
-            parts => self.written(parts, belonging - parts),
+        let mut bundled = Bundled { id: memory.id.clone(), title, score, author, is_excerpt: false };
+        let whole = part_text(memory, &bundled.title, &memory.content, &self.trust);
+        let may_fit = whole.len() / BYTES_PER_TOKEN_MAX <= self.budget && !self.is_full();
+        let counted = may_fit.then(|| self.tokens_alone(section, &whole));
+        let heading_tokens = self.sections[section].tokens;
+        let tokens_of_whole =
+            counted.map_or_else(|| estimated_tokens(&whole), |tokens| tokens.saturating_sub(heading_tokens));
+        let (text, tokens) = match counted {
+            Some(tokens) if tokens <= self.budget => (Some(whole), tokens),
+            _ if self.is_full() => (None, 0),
+            _ => {
+                bundled.is_excerpt = true;
+                let text = self.excerpt(memory, &bundled.title, section, passage, tokens_of_whole)?;
+                let tokens = text.as_ref().map_or(0, |text| self.tokens_alone(section, text));
+                (text.filter(|_| tokens <= self.budget), tokens)
+            }
         };
-        self.parts.truncate(parts.max(1));
-        self.parts.sort_by_key(|part| part.section);
-        (self.parts.into_iter().map(|part| part.bundled).collect(), markdown)
+        let tokens = tokens.saturating_sub(heading_tokens);
+        if let Some(text) = &text {
+            self.tokens += tokens;
+            self.bytes += text.len();
+        }
+        self.items.push(Item { bundled, section, text, tokens, tokens_of_whole });
+        Ok(())
     }
 
-    /// How many of the first parts fit, with the line on the others: counting is not additive, so the whole is
+    /// The tokens of a part under its heading.
+    fn tokens_alone(&self, section: usize, text: &str) -> usize {
+        self.engine.count_tokens(&format!("{}\n\n{text}\n", heading(self.sections[section].name)))
+    }
+
+    /// The passages of a long memory that answer the query of a section best, as they are written; none if there is no
+    /// room for any.
+    fn excerpt(
+        &self,
+        memory: &Memory,
+        title: &str,
+        section: usize,
+        passage: Option<u32>,
+        tokens_of_whole: usize,
+    ) -> Result<Option<String>> {
+        let marked = |passages: &str| {
+            let content = format!("_Passages of a text of about {tokens_of_whole} tokens._\n\n{passages}");
+            part_text(memory, title, &content, &self.trust)
+        };
+        let budget = if self.belonging > 1 { self.budget / EXCERPT_PART } else { self.budget };
+        let room = budget.saturating_sub(self.tokens_alone(section, &marked("")));
+        if room < EXCERPT_TOKENS_MIN {
+            return Ok(None);
+        }
+        let near = passage.map(|passage| self.engine.passage_range(memory, passage)).transpose()?.flatten();
+        let excerpt = self.engine.excerpt(&memory.content, &self.sections[section].terms, near, room);
+        Ok(Some(marked(&excerpt.text)))
+    }
+
+    /// The bundle with as many of the first memories as fit.
+    fn fitting(mut self) -> Bundle {
+        let parts = self.most_that_fit();
+        let (parts, markdown) = match parts {
+            0 if self.parts().next().is_none() => (0, String::new()),
+            // One alone fits at least without the line on the others.
+            0 => (1, self.written(1, false)),
+            parts => (parts, self.written(parts, true)),
+        };
+        let left_out = self.left_out(parts).take(LEFT_OUT_MAX).map(left_out).collect();
+        let dropped = self.belonging - parts;
+        self.items.retain(|item| item.text.is_some());
+        self.items.truncate(parts);
+        self.items.sort_by_key(|item| item.section);
+        let included = self.items.into_iter().map(|item| item.bundled).collect();
+        let used_tokens = self.engine.count_tokens(&markdown);
+        Bundle { markdown, used_tokens, included, dropped, left_out, degraded: None }
+    }
+
+    /// The memories that there may be room for.
+    fn parts(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|item| item.text.is_some())
+    }
+
+    /// The known memories that are not among the first that there may be room for.
+    fn left_out(&self, parts: usize) -> impl Iterator<Item = &Item> {
+        let mut taken = 0;
+        self.items.iter().filter(move |item| {
+            taken += usize::from(item.text.is_some());
+            item.text.is_none() || taken > parts
+        })
+    }
+
+    /// How many of the first parts fit, with the lines on the others: counting is not additive, so the whole is
     /// counted, and the counts of the parts say only where to look.
-    fn most_that_fit(&self, belonging: usize) -> usize {
+    fn most_that_fit(&self) -> usize {
         let tokens_if_fitting = |parts: usize| {
-            let text = self.written(parts, belonging - parts);
-            let tokens = self.counter.count(&text);
+            let text = self.written(parts, true);
+            let tokens = self.engine.count_tokens(&text);
             (tokens <= self.budget && text.len() <= REPLY_CONTENT_BYTES_MAX).then_some(tokens)
         };
         // All may fit where all but a short one, with the line, do not.
-        let all = self.parts.len();
+        let tokens_of_parts: Vec<usize> = self.parts().map(|item| item.tokens).collect();
+        let all = tokens_of_parts.len();
         if tokens_if_fitting(all).is_some() {
             return all;
         }
@@ -297,8 +420,8 @@ impl<'a> Draft<'a> {
         while fits + 1 < too_many {
             let mut parts = fits;
             let mut estimate = tokens;
-            while parts < too_many && estimate + self.parts[parts].tokens <= self.budget {
-                estimate += self.parts[parts].tokens;
+            while parts < too_many && estimate + tokens_of_parts[parts] <= self.budget {
+                estimate += tokens_of_parts[parts];
                 parts += 1;
             }
             // Where that is known not to fit, the middle is as good a guess.
@@ -311,30 +434,52 @@ impl<'a> Draft<'a> {
         fits
     }
 
-    /// The first parts under their headings, with a line on the others, if there are any.
-    fn written(&self, parts: usize, left_out: usize) -> String {
+    /// The first parts under their headings, with lines on the others, if there are any and these are wanted.
+    fn written(&self, parts: usize, with_others: bool) -> String {
         let mut markdown = String::new();
-        for (section, (name, _)) in self.sections.iter().enumerate() {
-            let mut of_section = self.parts[..parts].iter().filter(|part| part.section == section).peekable();
+        for (section, Section { name, .. }) in self.sections.iter().enumerate() {
+            let mut of_section = self.parts().take(parts).filter(|item| item.section == section).peekable();
             if of_section.peek().is_some() {
                 markdown.push_str(&heading(name));
                 markdown.push_str("\n\n");
             }
-            for part in of_section {
-                markdown.push_str(&part.text);
+            for text in of_section.filter_map(|item| item.text.as_ref()) {
+                markdown.push_str(text);
                 markdown.push_str("\n\n");
             }
         }
-        match left_out {
-            0 => {
-                // What ends the last part ends the text.
-                markdown.pop();
-            }
-            1 => markdown.push_str("_1 more memory did not fit._\n"),
-            _ => markdown.push_str(&format!("_{left_out} more memories did not fit._\n")),
+        let left_out = self.belonging - parts;
+        if left_out == 0 || !with_others {
+            // What ends the last part ends the text.
+            markdown.pop();
+            return markdown;
         }
-        markdown
+        let memories = if left_out == 1 { "memory" } else { "memories" };
+        let names = self.names(parts);
+        let end = match names.len() {
+            0 => "._\n".to_owned(),
+            named if named == left_out => format!(", best first:_\n\n{}", names.concat()),
+            _ => format!("; the best of them:_\n\n{}", names.concat()),
+        };
+        markdown + &format!("_{left_out} more {memories} did not fit{end}")
     }
+
+    /// The lines that name the best memories which are left out, as many as there is room for.
+    fn names(&self, parts: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut room = self.budget / NAMES_PART;
+        for LeftOut { id, title, tokens } in self.left_out(parts).take(LEFT_OUT_MAX).map(left_out) {
+            let line = format!("- {title} [{}], about {tokens} tokens\n", short_id(&id));
+            let Some(left) = room.checked_sub(self.engine.count_tokens(&line)) else { break };
+            room = left;
+            names.push(line);
+        }
+        names
+    }
+}
+
+fn left_out(item: &Item) -> LeftOut {
+    LeftOut { id: item.bundled.id.clone(), title: item.bundled.title.clone(), tokens: item.tokens_of_whole }
 }
 
 fn heading(name: &str) -> String {

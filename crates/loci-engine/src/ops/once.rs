@@ -30,12 +30,12 @@ pub struct Answer {
 }
 
 impl Engine {
-    /// Answers what was answered before to the same request under the key, or does the work and keeps its
+    /// Answers what was answered before in this session to the same request under the key, or does the work and keeps its
     /// answer, if it is to be kept. Of several at once, one answer is kept, and all get that.
     ///
-    /// What was answered before is gone with any of the memories whose texts it holds. Where this caller may not read
-    /// one of them, since it was answered through a token with other rights, the work is done anew and its answer
-    /// returned; what was kept stays.
+    /// What was answered before serves as long as nothing in the store changes, and is gone with any of the memories whose
+    /// texts it holds. After a change, and where this caller may not read one of them, since it was answered through a token
+    /// with other rights, the work is done again and its answer returned; what was kept stays.
     ///
     /// # Errors
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another request, or if
@@ -43,32 +43,40 @@ impl Engine {
     /// `unavailable` if the store cannot be read or written.
     pub fn once(&self, caller: &Caller, keyed: Keyed<'_>, work: impl FnOnce() -> Result<Answer>) -> Result<String> {
         let since = self.store.version()?;
+        let operation = caller.session.as_ref().map(|session| format!("{} in {session}", keyed.operation));
+        let keyed = Keyed { operation: operation.as_deref().unwrap_or(keyed.operation), ..keyed };
         let owner = &caller.principal.subject;
         // Of the calls in this process one does the work.
         let _exclusive = self.key_locks.lock(&(&caller.space, owner, keyed.operation, keyed.key));
         if let Some(before) = self.kept(caller, &keyed)? {
-            return if self.may_read_all(caller, &before.memories)? { Ok(before.answer) } else { Ok(work()?.text) };
+            let serves = self.still_serves(caller, &before, since)?;
+            return serves.map_or_else(|| work().map(|answer| answer.text), |text| Ok(text.to_owned()));
         }
         let Answer { text, memories, is_kept } = work()?;
         if !is_kept {
             return Ok(text);
         }
-        let mut changes = vec![self.keep(caller, &keyed, text.clone(), memories)];
+        let mut changes = vec![self.keep(caller, &keyed, format!("{since}\n{text}"), memories)];
         changes.extend(owner.clone().map(|owner| Change::NotWiped { owner, origin: caller.origin.to_owned(), since }));
         match self.store.commit(Batch { space: caller.space.clone(), changes }) {
             Ok(()) => Ok(text),
             // Another process was faster, unless the data was wiped.
             Err(error) if error.code == ErrorCode::Conflict => {
                 let faster = self.kept(caller, &keyed)?.ok_or(error)?;
-                Ok(if self.may_read_all(caller, &faster.memories)? { faster.answer } else { text })
+                Ok(self.still_serves(caller, &faster, since)?.map_or(text, str::to_owned))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Whether the caller may read all of these memories as searches would show them: none is gone or forgotten.
-    fn may_read_all(&self, caller: &Caller, ids: &[MemoryId]) -> Result<bool> {
-        Ok(self.store.places_of(&self.filter(caller, CollectionFilter::Any), ids)?.len() == ids.len())
+    /// The text of an answer, if it was made of the store as that was at this version, and the caller may read all of its
+    /// memories as searches would show them: none is gone or forgotten.
+    fn still_serves<'a>(&self, caller: &Caller, before: &'a KeyedAnswer, version: u64) -> Result<Option<&'a str>> {
+        let text = before.answer.split_once('\n').filter(|(made_of, _)| *made_of == version.to_string());
+        let Some((_, text)) = text else { return Ok(None) };
+        let filter = self.filter(caller, CollectionFilter::Any);
+        let readable = self.store.places_of(&filter, &before.memories)?.len();
+        Ok((readable == before.memories.len()).then_some(text))
     }
 
     /// What was answered before to the same request under the key.

@@ -45,7 +45,7 @@ pub struct Recall<'a> {
     pub sections: Vec<String>,
     /// Only memories with all of these tags.
     pub tags: Vec<String>,
-    /// How many results at most; clamps to [`limits::RECALL_RESULTS_MAX`], or to `results_max` of the
+    /// How many results at most; clamps to [`RECALL_RESULTS_MAX`](loci_core::limits::RECALL_RESULTS_MAX), or to `results_max` of the
     /// [`Policy`](crate::Policy) where that is more.
     pub limit: usize,
     /// The caller's own ranking: the score of a candidate.
@@ -79,6 +79,8 @@ pub struct Signals {
     pub bm25: f32,
     /// Cosine of the nearest passage, if it has a vector.
     pub cosine: Option<f32>,
+    /// The share of the query that its words cover, 0 to 1, whatever other memories say.
+    pub coverage: f64,
     /// What the words count in this search, 0 to 1; the meaning counts the rest.
     pub words_weight: f64,
     /// What its neighbours and its thread added to the relevance, before that was scaled to 1.
@@ -553,6 +555,7 @@ fn ranked<'a>(
             relevance: fused.relevance,
             bm25: candidate.bm25,
             cosine: candidate.cosine,
+            coverage: fused.coverage,
             words_weight: fused.words_weight,
             context: fused.context,
             asked_for: fused.signals,

@@ -8,7 +8,7 @@ use loci_core::{
 };
 use uuid::Uuid;
 
-use crate::{Engine, SearchMode, check};
+use crate::{Engine, SearchMode, StartOverflow, check};
 
 /// Passages that are embedded before the write is acknowledged. Longer content is found by its
 /// words at once and embedded in the background.
@@ -114,6 +114,8 @@ pub struct Remembered {
     pub similar: Vec<Similar>,
     /// Whether search by meaning already finds it.
     pub embedding: Embedding,
+    /// Says so if sessions that should begin with it have more to begin with than a host shows.
+    pub start_overflow: Option<StartOverflow>,
 }
 
 impl Engine {
@@ -128,9 +130,10 @@ impl Engine {
     pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
         let since = self.store.version()?;
         let (memory, similar) = self.requested(caller, request)?;
-        let (remembered, passages) = self.prepared(caller, memory, similar)?;
+        let (mut remembered, passages) = self.prepared(caller, memory, similar)?;
         self.commit_new(caller, &remembered.memory, passages, since)?;
         self.embed_soon(&remembered.embedding);
+        remembered.start_overflow = self.start_overflow(caller, &remembered.memory);
         Ok(remembered)
     }
 
@@ -165,7 +168,7 @@ impl Engine {
             Some(query) => self.similar(caller, &query, &vectors, memory.supersedes.as_ref())?,
             None => Vec::new(),
         };
-        Ok((Remembered { memory, similar, embedding }, passages))
+        Ok((Remembered { memory, similar, embedding, start_overflow: None }, passages))
     }
 
     /// # Errors

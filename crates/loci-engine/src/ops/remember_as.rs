@@ -51,7 +51,7 @@ impl Engine {
             return Err(Error::new(ErrorCode::Conflict, message));
         };
         self.embed_soon(&embedding);
-        Ok(Remembered { memory, similar: Vec::new(), embedding })
+        Ok(Remembered { memory, similar: Vec::new(), embedding, start_overflow: None })
     }
 
     /// The memory in whose place the new one goes, if there is one.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::{Batch, Change, Delivery, Expect, Store, TokenCounter};
 use loci_engine::tokens::EstimatedTokens;
-use loci_engine::{Bundle, BundleRequest, Phase, Phases, shown_title};
+use loci_engine::{Bundle, BundleRequest, Bundled, Phase, Phases, short_id, shown_title};
 use loci_testkit::Random;
 
 use super::*;
@@ -55,6 +55,13 @@ fn always(content: &str) -> Remember {
     Remember { delivery: Delivery::Bootstrap, ..fact(content, Visibility::Common) }
 }
 
+/// A Markdown text in which the titles of these memories have the ends of their ids behind them, as a bundle has them.
+fn with_ids(markdown: &str, included: &[Bundled]) -> String {
+    included.iter().fold(markdown.to_owned(), |markdown, Bundled { id, title, .. }| {
+        markdown.replace(&format!("## {title}\n"), &format!("## {title} [{}]\n", short_id(id)))
+    })
+}
+
 fn titles(bundle: &Bundle) -> Vec<&str> {
     bundle.included.iter().map(|bundled| bundled.title.as_str()).collect()
 }
@@ -101,8 +108,8 @@ It is red.
 ## An invoice goes into the ledger.
 ";
     let found = bundle(&engine, &["work", "review", "work"], 4_096);
-    assert_eq!(found.markdown, expected);
-    assert_eq!((found.dropped, found.used_tokens), (0, EstimatedTokens.count(expected)));
+    assert_eq!(found.markdown, with_ids(expected, &found.included));
+    assert_eq!((found.dropped, found.used_tokens), (0, EstimatedTokens.count(&found.markdown)));
     assert_eq!(found.included.len(), 6);
     assert!(found.included[..2].iter().all(|bundled| bundled.score >= 1.0));
     assert_eq!(found.included[5].title, "An invoice goes into the ledger.");
@@ -116,7 +123,8 @@ fn a_name_that_is_not_known_is_its_own_query() {
         engine.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap();
     }
     let found = bundle(&engine, &["parser of dates"], 4_096);
-    assert!(found.markdown.starts_with("# parser of dates\n\n## the parser of dates\n"), "{}", found.markdown);
+    let expected = with_ids("# parser of dates\n\n## the parser of dates\n", &found.included);
+    assert_eq!(found.markdown, expected, "tea is no matter of it");
 }
 
 /// The tags of a phase bring a memory a quarter of the way to 1, in whichever case.
@@ -150,7 +158,14 @@ fn forgotten_and_private_memories_are_left_out() {
         .unwrap();
     let phases = names(&["work"]);
     let request = BundleRequest { phases: &phases, budget_tokens: 4_096 };
-    let nothing = Bundle { markdown: String::new(), used_tokens: 0, included: vec![], dropped: 0, degraded: None };
+    let nothing = Bundle {
+        markdown: String::new(),
+        used_tokens: 0,
+        included: vec![],
+        dropped: 0,
+        left_out: vec![],
+        degraded: None,
+    };
     assert_eq!(engine.bundle(&caller("bob", &WRITER), &request).unwrap(), nothing);
     assert_eq!(engine.bundle(&ann, &request).unwrap().included.len(), 2);
 }
@@ -177,7 +192,7 @@ fn phases_have_limits() {
     assert_eq!(engine.bundle(&Caller::local(), &request).unwrap().markdown, "");
 }
 
-/// Nothing is cut, the lesser ones go first, and the last line says how many.
+/// The lesser ones go first, and the last line says how many.
 #[test]
 fn what_does_not_fit_is_left_out_whole() {
     let engine = engine().with_phases(phases()).with_token_counter(Arc::new(Pieces));
@@ -186,22 +201,94 @@ fn what_does_not_fit_is_left_out_whole() {
     engine.remember(&local, fact("kettle and pan and cup", Visibility::Common)).unwrap();
     let large = format!("kettle stove {}", "kettle stove ".repeat(2_000));
     engine.remember(&local, fact(&large, Visibility::Common)).unwrap();
-    let best = "# work\n\n## kettle stove\n";
+    let all = bundle(&engine, &["work"], 1_000_000);
+    assert_eq!((all.dropped, all.included.len()), (0, 3));
+    let of_all = |markdown: &str| with_ids(markdown, &all.included);
+    let best = of_all("# work\n\n## kettle stove\n");
+    let line = format!("{best}\n_2 more memories did not fit._\n");
+    let both = of_all("# work\n\n## kettle stove\n\n## kettle and pan and cup\n\n_1 more memory did not fit._\n");
     let rows = [
         (1, "", 3),
-        (Pieces.count(best) - 1, "", 3),
+        (Pieces.count(&best) - 1, "", 3),
         // There is no room for the line on the others.
-        (Pieces.count(best), best, 2),
-        (30, "# work\n\n## kettle stove\n\n## kettle and pan and cup\n\n_1 more memory did not fit._\n", 1),
+        (Pieces.count(&best), &best, 2),
+        (Pieces.count(&line), &line, 2),
+        (Pieces.count(&both), &both, 1),
     ];
     for (budget, expected, dropped) in rows {
         let found = bundle(&engine, &["work"], budget);
         assert_eq!((found.markdown.as_str(), found.dropped), (expected, dropped), "{budget}");
         assert_eq!(found.used_tokens, Pieces.count(expected));
     }
-    let line = "# work\n\n## kettle stove\n\n_2 more memories did not fit._\n";
-    assert_eq!(bundle(&engine, &["work"], Pieces.count(line)).markdown, line);
-    assert_eq!(bundle(&engine, &["work"], 1_000_000).dropped, 0);
+}
+
+#[test]
+fn what_says_nothing_of_the_phase_is_no_part_of_it() {
+    let engine = engine().with_phases(phases());
+    let local = Caller::local();
+    for content in ["The otter sleeps.", "The kettle stands on the stove.", "Bees swarm in May."] {
+        engine.remember(&local, fact(content, Visibility::Common)).unwrap();
+    }
+    let tagged = Remember { tags: names(&["cooking"]), ..fact("Wash your hands.", Visibility::Common) };
+    engine.remember(&local, tagged).unwrap();
+    let found = bundle(&engine, &["work"], 4_096);
+    assert_eq!(titles(&found), ["The kettle stands on the stove.", "Wash your hands."]);
+    assert_eq!((found.dropped, found.left_out.len()), (0, 0));
+}
+
+/// A note that alone is too long.
+#[test]
+fn a_long_note_is_there_with_its_best_passages() {
+    let engine = engine().with_phases(phases());
+    let local = Caller::local();
+    let idle =
+        |number: usize| format!("Paragraph {number} is about otters.\nThey swim in the river and sleep on the bank.");
+    let mut paragraphs: Vec<String> = (0..200).map(idle).collect();
+    let answer = "The kettle belongs on the stove.\nIts handle points to the wall.";
+    paragraphs[120] = answer.to_owned();
+    engine.remember(&local, fact(&paragraphs.join("\n\n"), Visibility::Common)).unwrap();
+    engine.remember(&local, fact("A stove is no place for a kettle without water.", Visibility::Common)).unwrap();
+    let found = bundle(&engine, &["work"], 600);
+    let mut kinds: Vec<(&str, bool)> =
+        found.included.iter().map(|bundled| (bundled.title.as_str(), bundled.is_excerpt)).collect();
+    kinds.sort_unstable();
+    let expected = [("A stove is no place for a kettle without water.", false), ("Paragraph 0 is about otters.", true)];
+    assert_eq!((kinds.as_slice(), found.dropped), (expected.as_slice(), 0));
+    assert!(found.markdown.contains(&format!("\n\n{answer}\n\n")), "{}", found.markdown);
+    assert!(found.markdown.contains("]\n\n_Passages of a text of about "), "{}", found.markdown);
+    assert!(found.used_tokens <= 600);
+    // Its passages leave room for others.
+    let passages = found.markdown.split("_Passages of").nth(1).unwrap().split("\n## ").next().unwrap();
+    assert!(EstimatedTokens.count(passages) <= 300, "{passages}");
+    // Every paragraph is whole.
+    for part in passages.split("\n\n").skip(1).map(str::trim).filter(|part| !["", "\u{2026}"].contains(part)) {
+        assert!(paragraphs.iter().any(|paragraph| paragraph == part), "{part}");
+    }
+}
+
+#[test]
+fn what_did_not_fit_is_named_best_first() {
+    let engine = engine().with_phases(phases());
+    let local = Caller::local();
+    for number in 0..40 {
+        let content = format!("The kettle of house {number} stands on the stove. {}", "It is red. ".repeat(number));
+        engine.remember(&local, fact(content.trim_end(), Visibility::Common)).unwrap();
+    }
+    let all = bundle(&engine, &["work"], 1_000_000);
+    assert_eq!((all.included.len(), all.dropped, all.left_out.len()), (40, 0, 0));
+    let found = bundle(&engine, &["work"], 1_000);
+    let shown = found.included.len();
+    assert!(shown > 0 && found.dropped == 40 - shown && found.used_tokens <= 1_000);
+    let expected: Vec<_> = all.included[shown..].iter().take(20).map(|bundled| (&bundled.id, &bundled.title)).collect();
+    let named: Vec<_> = found.left_out.iter().map(|left_out| (&left_out.id, &left_out.title)).collect();
+    assert_eq!(named, expected);
+    let lines = found.markdown.split_once(" more memories did not fit; the best of them:_\n\n").unwrap();
+    assert!(lines.0.ends_with(&format!("_{}", found.dropped)), "{}", found.markdown);
+    assert!(lines.1.lines().count() > 1 && EstimatedTokens.count(lines.1) <= 100, "{}", lines.1);
+    for (line, left_out) in lines.1.lines().zip(&found.left_out) {
+        let expected = format!("- {} [{}], about {} tokens", left_out.title, short_id(&left_out.id), left_out.tokens);
+        assert_eq!(line, expected);
+    }
 }
 
 /// A text of any length, with words of the phases more or less often.
@@ -228,7 +315,13 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
             memories.insert(memory.id.clone(), memory);
         }
         let whole = bundle(&engine, &["work", "review"], 1_000_000);
-        assert_eq!((whole.included.len(), whole.dropped), (memories.len(), 0), "seed {seed}");
+        assert_eq!(whole.dropped, 0, "seed {seed}");
+        // The others are no matter of the phases.
+        memories.retain(|id, memory| {
+            let belongs = whole.included.iter().any(|bundled| bundled.id == *id);
+            assert!(belongs || memory.delivery != Delivery::Bootstrap, "seed {seed}");
+            belongs
+        });
         let mut budgets: Vec<usize> = (0..40).map(|_| 1 + random.below(whole.used_tokens + 50)).collect();
         budgets.extend([whole.used_tokens.max(2) - 1, whole.used_tokens.max(1)]);
         let scores: BTreeMap<_, _> = whole.included.iter().map(|bundled| (&bundled.id, bundled.score)).collect();
@@ -242,6 +335,9 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
             for bundled in &found.included {
                 let memory = &memories[&bundled.id];
                 assert_eq!(bundled.title, shown_title(memory));
+                if bundled.is_excerpt {
+                    continue;
+                }
                 // Each is there as a whole, in its order.
                 let text = memory.content.trim();
                 let begin = rest.find(text).unwrap_or_else(|| panic!("seed {seed}: {text}"));
@@ -252,7 +348,8 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
             let least = found.included.iter().map(|bundled| bundled.score).fold(1.0, f64::min);
             for (id, memory) in memories.iter().filter(|(id, _)| !included.contains(id)) {
                 let heading = if memory.delivery == Delivery::Bootstrap { "# Always" } else { "# work" };
-                let alone = format!("{heading}\n\n## {}\n\n{}\n", shown_title(memory), memory.content.trim_end());
+                let title = format!("{} [{}]", shown_title(memory), short_id(id));
+                let alone = format!("{heading}\n\n## {title}\n\n{}\n", memory.content.trim_end());
                 // The heading of the other phase may have one or two more.
                 let is_too_large = counter.count(&alone) + 2 > budget;
                 assert!(scores[id] <= least || is_too_large, "seed {seed}, {budget}: {} over {least}", scores[id]);
@@ -275,7 +372,7 @@ fn a_bundle_of_many_notes_fills_its_budget() {
     // One more would not have fitted.
     let note = whole.used_tokens.div_ceil(300);
     assert!(half.used_tokens + note + 3 > whole.used_tokens / 2, "{} of {}", half.used_tokens, whole.used_tokens / 2);
-    assert!(half.markdown.ends_with(&format!("_{} more memories did not fit._\n", half.dropped)));
+    assert!(half.markdown.contains(&format!("\n_{} more memories did not fit; the best of them:_\n", half.dropped)));
     // The oldest ones stay.
     assert_eq!(titles(&half), titles(&whole)[..half.included.len()]);
 }
@@ -313,7 +410,8 @@ fn a_title_stands_before_its_text() {
         assert!(start.contains(item), "{start}");
     }
     let markdown = bundle(&engine, &["work"], 4_096).markdown;
+    let included = bundle(&engine, &["work"], 4_096).included;
     for part in ["## Pushing\n\nNever push to main.\nAsk first.\n", "## Be brief\n"] {
-        assert!(markdown.contains(part), "{markdown}");
+        assert!(markdown.contains(&with_ids(part, &included)), "{markdown}");
     }
 }

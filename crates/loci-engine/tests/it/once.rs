@@ -115,7 +115,7 @@ fn an_answer_ends_with_the_memories_in_it() {
     let (id, answer) = holding(&engine, &bob, Visibility::Common);
     assert_eq!(engine.once(&ann, keyed("k", "r"), || Ok(answer)).as_deref(), Ok("the bees swarm in May"));
     engine.update(&bob, &id, "the wasps swarm in May", None).unwrap();
-    assert_eq!(engine.once(&ann, keyed("k", "r"), never).as_deref(), Ok("the bees swarm in May"));
+    assert_eq!(engine.once(&ann, keyed("k", "r"), says("the wasps")).as_deref(), Ok("the wasps"));
     engine.forget(&bob, &id).unwrap();
     assert_eq!(engine.once(&ann, keyed("k", "s"), says("fresh")).as_deref(), Ok("fresh"));
     assert_eq!(engine.once(&ann, keyed("k", "s"), never).as_deref(), Ok("fresh"));
@@ -124,6 +124,24 @@ fn an_answer_ends_with_the_memories_in_it() {
     let meanwhile = || engine.forget(&bob, &id).map(|()| answer);
     assert_eq!(engine.once(&ann, keyed("l", "r"), meanwhile).as_deref(), Ok("the bees swarm in May"));
     assert_eq!(engine.once(&ann, keyed("l", "r"), says("fresh")).as_deref(), Ok("fresh"));
+}
+
+/// It is not yesterday's answer in today's session, nor after a change in this one.
+#[test]
+fn an_answer_is_for_its_session_and_for_what_the_store_holds() {
+    let engine = engine();
+    let in_session = |session: &str| Caller { session: Some(session.to_owned()), ..caller("ann", &WRITER) };
+    let (one, two) = (in_session("one"), in_session("two"));
+    assert_eq!(engine.once(&one, keyed("k", "r"), says("first")).as_deref(), Ok("first"));
+    assert_eq!(engine.once(&one, keyed("k", "r"), never).as_deref(), Ok("first"));
+    // Another session may use the key for another request.
+    assert_eq!(engine.once(&two, keyed("k", "s"), says("second")).as_deref(), Ok("second"));
+    assert_eq!(engine.once(&one, keyed("k", "s"), never).unwrap_err().code, ErrorCode::Conflict);
+    engine.remember(&two, fact("the bees swarm in May", Visibility::Private)).unwrap();
+    for again in ["third", "fourth"] {
+        assert_eq!(engine.once(&one, keyed("k", "r"), says(again)).as_deref(), Ok(again));
+    }
+    assert_eq!(engine.once(&one, keyed("k", "s"), never).unwrap_err().code, ErrorCode::Conflict);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use loci_core::limits::{SUBSCRIPTIONS_MAX, TOKEN_BYTES_MAX};
 use loci_core::{AuditQuery, Scope, Token, TokenStore};
+use loci_dialects::vault;
 use loci_server::{Authentication, HttpConfig};
 use loci_testkit::{FixedClock, NaiveStore};
 use serde_json::json;
@@ -260,4 +261,28 @@ async fn health_is_open_and_other_paths_are_not_there() {
     let reply = server.send("GET /elsewhere", &[], b"").await;
     assert_eq!((reply.status, &reply.json()["error"]["code"]), (404, &json!("not_found")));
     server.stop().await;
+}
+
+/// What was answered under a key is for the session of that answer, where a client names one.
+#[tokio::test]
+async fn a_key_of_a_recall_counts_in_the_session_that_a_client_names() {
+    let config = HttpConfig::new(Authentication::Anonymous);
+    let server = Server::start_serving(&World::new(), config, &[&vault::DIALECT]).await;
+    let long = "x".repeat(129);
+    let rows = [
+        (None, "tea", false),
+        (None, "cake", true),
+        (Some("one"), "cake", false),
+        (Some("one"), "tea", true),
+        (Some("two"), "tea", false),
+        // That is none.
+        (Some(long.as_str()), "cake", true),
+    ];
+    for (session, phase, is_conflict) in rows {
+        let headers: Vec<_> = session.map(|session| ("mcp-session-id", session)).into_iter().collect();
+        let arguments = json!({"phases": [phase], "idempotency_key": "k"});
+        let body = request(1, "tools/call", call("memory_recall", arguments)).to_string();
+        let reply = server.post_to("vault", &headers, body.as_bytes()).await.json();
+        assert_eq!(reply["result"]["isError"], is_conflict, "{session:?} {phase}: {reply}");
+    }
 }

@@ -8,8 +8,9 @@ use loci_core::{
 };
 
 use super::examples::{
-    NOW, change, delete, embed, fact, filter, memory, passage, period, put, put_fact, put_setting, put_source_file,
-    put_tunnel, replace, source_file, space, sweep_of_expired, tunnel, vector, with_vector, words,
+    NOW, change, delete, embed, fact, filter, keep_answer, keyed_answer, memory, passage, period, put, put_fact,
+    put_setting, put_source_file, put_tunnel, replace, source_file, space, sweep_of_expired, tunnel, vector,
+    with_vector, words,
 };
 use super::searching::search;
 use super::{MakeStore, StoreAndTokens};
@@ -197,6 +198,9 @@ pub(super) fn the_version_grows_with_every_change(make: MakeStore<'_>) {
         commit(&*store, batch);
         grew(&what);
     }
+    let before = version();
+    commit(&*store, keep_answer(&keyed_answer(Some("ann"), "key")));
+    assert_eq!(version(), before, "an answer that is kept is no change");
 }
 
 pub(super) fn the_size_counts_what_is_there(make: MakeStore<'_>) {

@@ -43,6 +43,14 @@ fn note_warning(warning: &Value) {
                 "warning: sessions now begin with about {tokens} tokens of memories; the budget is {budget}"
             ));
         }
+        Some("session_start") => {
+            let (shown, total) = (&warning["shown"], &warning["total"]);
+            let is = if warning["shows_this"] == json!(true) { "is" } else { "is not" };
+            note(format_args!(
+                "warning: {shown} of the {total} memories that a session should begin with fit what hosts show at its start; \
+                 this one {is} among them"
+            ));
+        }
         Some("contradiction") => {
             note("warning: similar memories may say something else; replace one with --supersedes ID, or forget it:");
             for near in warning["matches"].as_array().map_or(&[][..], Vec::as_slice) {

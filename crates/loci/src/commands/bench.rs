@@ -12,6 +12,7 @@ mod locomo;
 mod needles;
 mod notes;
 mod palace;
+mod phases;
 mod speed;
 
 use crate::cli::Bench;
@@ -31,5 +32,6 @@ pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), F
         Bench::Engine(options) => engine::run(options, output),
         Bench::Agent(options) => agent::run(settings, options, output),
         Bench::Needles(options) => needles::run(settings, options, output),
+        Bench::Phases { out } => phases::run(settings, out.as_deref(), output),
     }
 }

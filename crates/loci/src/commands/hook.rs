@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use loci_core::limits::SESSION_START_BYTES_MAX;
 use loci_dialects::{Context, mempalace};
 use loci_engine::Engine;
 use loci_mine::conversation as conversation_format;
@@ -33,8 +34,6 @@ const BUSY_TIMEOUT: Duration = Duration::from_millis(150);
 const INPUT_BYTES_MAX: u64 = 8 << 20;
 /// Messages after which an agent whose host is not to save silently is asked to save by itself.
 const MESSAGES_UNASKED_MAX: u64 = 30;
-/// The tokens of what an agent reads at the start of a session.
-const WAKE_UP_TOKENS: usize = 2_000;
 /// The setting that says up to which message the agent was asked, of how many transcripts at most.
 const ASKED: &str = "hook_asked";
 const ASKED_TRANSCRIPTS_MAX: usize = 32;
@@ -127,7 +126,8 @@ fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Value, Fa
     let context = Context { engine, caller: &mining::caller() };
     let dialect = loci_dialects::dialect(dialect)
         .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
-    let text = mempalace::wake_up(context, Some(wing), dialect, WAKE_UP_TOKENS)?;
+    // Hosts count bytes or characters, of which every token has one at least.
+    let text = mempalace::wake_up(context, Some(wing), dialect, SESSION_START_BYTES_MAX)?;
     Ok(json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use loci_core::Caller;
+use loci_core::{Caller, Clock};
 use loci_server::{Host, serve_stdio};
 
 use crate::access;
@@ -10,7 +10,7 @@ use crate::background::Background;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::signal::signal;
-use crate::wiring::{CALLS_END_TIMEOUT, Parts};
+use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock};
 
 pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
     let dialect = loci_dialects::dialect(dialect)
@@ -24,7 +24,9 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("the server cannot start: {error}")))?;
     let mut background = Background::start(&parts, settings);
     let host = Host::new(Arc::clone(&parts.engine));
-    let caller = Caller::local();
+    // A process serves one session.
+    let session = format!("{}-{}", std::process::id(), SystemClock.now().microseconds());
+    let caller = Caller { session: Some(session), ..Caller::local() };
     let served = runtime.block_on(async {
         let signal = signal();
         let serving = serve_stdio(dialect, Arc::clone(&host), caller, tokio::io::stdin(), tokio::io::stdout());

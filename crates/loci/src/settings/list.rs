@@ -545,7 +545,8 @@ settings! {
         variable: "LOCI_IDEMPOTENCY_HOURS",
         default: Preset::Text("24"),
         form: Form::Whole { min: 1, max: HOURS_MAX },
-        meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again",
+        meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of \
+                  `memory_recall` in its session alone, and only while nothing in the store changes",
         ..UNNAMED
     };
     /// The rhythm of background work.

@@ -137,6 +137,18 @@ fn every_needle_is_found_where_it_was() {
     assert!(ranks == expected, "found and expected ranks differ: {changed:#?}");
 }
 
+/// The floor of `memory_recall` is the best one for the model that is shipped, or the benchmark fails; and it holds on
+/// memories that it was not fitted on.
+#[test]
+fn the_floor_of_phases_keeps_what_matters() {
+    let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
+    let figures = place.json(&["bench", "phases"]);
+    let rows = figures["rows"].as_array().unwrap();
+    let in_use = rows.iter().find(|row| row["floor"] == "in use, reported").unwrap();
+    let share = |name: &str| in_use["quality"][name].as_f64().unwrap();
+    assert!(share("recall") >= 0.7 && share("unrelated") <= 0.02, "{figures:#}");
+}
+
 #[test]
 fn needles_below_their_floor_are_a_failure_of_the_whole_search_alone() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");

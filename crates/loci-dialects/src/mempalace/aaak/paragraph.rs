@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use loci_engine::sentences::sentences;
+
 use super::VALUES_MAX;
 use super::lexicon::{EMOTIONS, FLAGS, NO_EMOTIONS, SHORT_WORDS, STOP_WORDS, WEIGHTS};
-use crate::mempalace::sentences::sentences;
 
 /// Characters of a quote.
 const QUOTE_CHARACTERS_MAX: usize = 160;

@@ -5,7 +5,7 @@
 //! steps:
 //!   - call: remember                  # a tool of the dialect that the folder names
 //!     as: {subject: ann, scopes: [read]}   # the local user, if left out; scopes are read and write,
-//!                                     # if left out; `actor`, `space`, `anonymous: true` besides
+//!                                     # if left out; `actor`, `space`, `session`, `anonymous: true` besides
 //!     with: {content: Likes tea}
 //!     gives: {id: $id, $more: true}   # structuredContent; see matching.rs
 //!     text_has: [Likes tea]           # or `text:` for the whole text
@@ -180,6 +180,8 @@ struct Who {
     #[serde(default = "read_and_write")]
     scopes: Vec<String>,
     space: Option<String>,
+    /// Of the client, for calls that no transport carries.
+    session: Option<String>,
 }
 
 fn read_and_write() -> Vec<String> {
@@ -496,5 +498,6 @@ fn caller(who: &Who) -> Result<Caller, String> {
     }
     let space = who.space.as_ref().map_or(Ok(Space::default()), |name| Space::parse("space", name));
     let principal = Principal { subject: who.subject.clone(), actor: who.actor.clone(), scopes: Scopes::of(&scopes) };
-    Ok(Caller::new(space.map_err(|error| error.message)?, principal))
+    let caller = Caller::new(space.map_err(|error| error.message)?, principal);
+    Ok(Caller { session: who.session.clone(), ..caller })
 }

@@ -11,6 +11,12 @@ const CLOSING: [char; 20] =
     ['"', '\'', '”', '’', '“', '»', '«', '›', '」', '』', ')', ']', '}', '）', '】', '》', '*', '_', '`', '~'];
 /// Bytes of a tag, such as `</query>`.
 const TAG_BYTES_MAX: usize = 64;
+/// Bytes of a word that is not cut.
+const WORD_BYTES_MAX: usize = 40;
+/// Marks at the end of a sentence that no space follows.
+const FULL_WIDTH_ENDS: [char; 7] = ['。', '！', '？', '」', '』', '）', '】'];
+/// The mark behind a text of which not all is shown.
+pub const CUT: &str = " […]";
 
 /// The sentences, none of them blank; a line ends one, too.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -25,6 +31,33 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
         }
         None
     })
+}
+
+/// As many of the first sentences as have so many characters, in one line, with the mark [`CUT`] where that is not all. A
+/// first sentence that is longer is cut, at a space if the last word is not very long.
+pub fn opening(text: &str, characters_max: usize) -> String {
+    let mut opening = String::new();
+    let mut room = characters_max;
+    for (number, sentence) in sentences(text).enumerate() {
+        let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+        let characters = sentence.chars().count() + 1;
+        if characters > room {
+            if number == 0 {
+                let end = sentence.char_indices().nth(room).map_or(sentence.len(), |(end, _)| end);
+                let word = sentence[..end].rfind(' ').filter(|word| end - word <= WORD_BYTES_MAX);
+                opening.push_str(&sentence[..word.unwrap_or(end)]);
+            }
+            opening.push_str(CUT);
+            break;
+        }
+        // Scripts with full-width marks have no spaces between sentences.
+        if number > 0 && !opening.ends_with(FULL_WIDTH_ENDS) {
+            opening.push(' ');
+        }
+        opening.push_str(&sentence);
+        room -= characters;
+    }
+    opening
 }
 
 /// Where the first sentence ends.
