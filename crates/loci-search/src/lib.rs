@@ -10,3 +10,4 @@ pub mod fusion;
 pub mod index;
 pub mod passages;
 pub mod query;
+pub mod statement;
