@@ -10,6 +10,7 @@ mod audit;
 mod authors;
 mod background;
 pub mod check;
+mod contradiction;
 mod engine;
 mod enrichment;
 mod models;
