@@ -34,20 +34,21 @@ pub trait CacheStore: Send + Sync {
     /// `unavailable` if the store cannot be written.
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()>;
 
-    /// The live entry of the owner nearest to the query, with its cosine: 1 where the words are the
-    /// same, byte for byte, which is nearest of all; else that of the vectors, where both are of one
-    /// model and length. Of several equally near ones the newest, then the one with the lowest id.
+    /// The live entries of the owner nearest to the query, at most `limit`, nearest first, with their cosines: 1 where
+    /// the words are the same, byte for byte, which is nearest of all; else that of the vectors, where both are of one
+    /// model and length. Of equally near ones first the newest, then the one with the lowest id.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn nearest_cache_entry(
+    fn nearest_cache_entries(
         &self,
         space: &Space,
         owner: &str,
         query: &str,
         vector: Option<&QueryVector>,
         now: Timestamp,
-    ) -> Result<Option<(CacheEntry, f32)>>;
+        limit: usize,
+    ) -> Result<Vec<(CacheEntry, f32)>>;
 
     /// The ids and questions of the owner's live entries, in the order of ids.
     ///

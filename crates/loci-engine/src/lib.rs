@@ -11,6 +11,7 @@ mod authors;
 mod background;
 mod budget;
 pub mod check;
+mod contradiction;
 mod engine;
 mod enrichment;
 mod excerpt;

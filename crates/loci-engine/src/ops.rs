@@ -8,6 +8,7 @@ pub mod browse;
 pub mod bundle;
 pub mod census;
 pub mod clear;
+pub mod compare;
 pub mod converse;
 pub mod decide;
 pub mod discard;

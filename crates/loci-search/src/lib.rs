@@ -11,3 +11,4 @@ pub mod fusion;
 pub mod index;
 pub mod passages;
 pub mod query;
+pub mod statement;

@@ -1,7 +1,7 @@
 //! Statements over the answers that users may want again. The index in memory is elsewhere, in
 //! `cache`.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use loci_core::{CacheEntry, MemoryId, ModelId, QueryVector, Space, Timestamp, Vector};
 use loci_search::index::Vectors;
@@ -52,14 +52,17 @@ type Nearness = (bool, f32, Timestamp, Reverse<String>);
 pub(crate) const LIVE: &str = "SELECT row, query, created_at, id, scale, vector, model = ?4
     FROM cache_entry WHERE space = ?1 AND owner = ?2 AND expires_at > ?3";
 
-pub(crate) fn nearest(
-    connection: &Connection,
-    space: &Space,
-    owner: &str,
-    query: &str,
-    vector: Option<&QueryVector>,
-    now: Timestamp,
-) -> Result<Option<(CacheEntry, f32)>> {
+/// Whose entries are looked for, and what they are compared with.
+pub(crate) struct Asked<'a> {
+    pub(crate) space: &'a Space,
+    pub(crate) owner: &'a str,
+    pub(crate) query: &'a str,
+    pub(crate) vector: Option<&'a QueryVector>,
+    pub(crate) now: Timestamp,
+}
+
+pub(crate) fn nearest(connection: &Connection, asked: &Asked<'_>, limit: usize) -> Result<Vec<(CacheEntry, f32)>> {
+    let Asked { space, owner, query, vector, now } = *asked;
     let snapshot = connection.unchecked_transaction()?;
     let model: Option<i64> = match vector {
         Some(vector) => snapshot
@@ -68,7 +71,11 @@ pub(crate) fn nearest(
             .optional()?,
         None => None,
     };
-    let mut nearest: Option<(Nearness, i64)> = None;
+    let mut nearest: Vec<(Nearness, i64)> = Vec::new();
+    let keep_nearest = |nearest: &mut Vec<(Nearness, i64)>| {
+        nearest.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal));
+        nearest.truncate(limit);
+    };
     let mut compared = Vectors::new(vector.map_or(0, |vector| vector.values.len()));
     let mut values = Vec::new();
     let mut statement = snapshot.prepare_cached(LIVE)?;
@@ -88,14 +95,17 @@ pub(crate) fn nearest(
         let Some(cosine) = cosine else { continue };
         let created_at = read_moment(row, 2)?.ok_or_else(damaged)?;
         let nearness = (is_same, cosine, created_at, Reverse(row.get(3)?));
-        if nearest.as_ref().is_none_or(|(best, _)| nearness > *best) {
-            nearest = Some((nearness, row.get(0)?));
+        nearest.push((nearness, row.get(0)?));
+        if nearest.len() > 2 * limit {
+            keep_nearest(&mut nearest);
         }
     }
-    let Some(((_, cosine, ..), row)) = nearest else { return Ok(None) };
+    keep_nearest(&mut nearest);
     let sql = format!("{} WHERE e.row = ?1", entries());
-    let entry = snapshot.prepare_cached(&sql)?.query_row([row], |row| Ok(read_entry(row)))??;
-    Ok(Some((entry, cosine)))
+    let mut statement = snapshot.prepare_cached(&sql)?;
+    let mut read =
+        |((_, cosine, ..), row): (Nearness, i64)| Ok((statement.query_row([row], |row| Ok(read_entry(row)))??, cosine));
+    nearest.into_iter().map(&mut read).collect()
 }
 
 /// Whether a row of `cache_entry AS e` is as it was written.

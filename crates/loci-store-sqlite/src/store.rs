@@ -462,15 +462,17 @@ impl CacheStore for SqliteStore {
         self.opened()?.writer.run(move |connection| answers::replace(connection, &entry, since))
     }
 
-    fn nearest_cache_entry(
+    fn nearest_cache_entries(
         &self,
         space: &Space,
         owner: &str,
         query: &str,
         vector: Option<&QueryVector>,
         now: Timestamp,
-    ) -> Result<Option<(CacheEntry, f32)>> {
-        self.opened()?.readers.read(|connection| answers::nearest(connection, space, owner, query, vector, now))
+        limit: usize,
+    ) -> Result<Vec<(CacheEntry, f32)>> {
+        let asked = answers::Asked { space, owner, query, vector, now };
+        self.opened()?.readers.read(|connection| answers::nearest(connection, &asked, limit))
     }
 
     fn cached_queries(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<(MemoryId, String)>> {

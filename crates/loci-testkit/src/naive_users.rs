@@ -224,26 +224,28 @@ impl CacheStore for NaiveStore {
         Ok(())
     }
 
-    fn nearest_cache_entry(
+    fn nearest_cache_entries(
         &self,
         space: &Space,
         owner: &str,
         query: &str,
         vector: Option<&QueryVector>,
         now: Timestamp,
-    ) -> Result<Option<(CacheEntry, f32)>> {
+        limit: usize,
+    ) -> Result<Vec<(CacheEntry, f32)>> {
         let state = self.state();
         let scored = state.live_entries(space, owner, now).filter_map(|entry| {
             let same_words = entry.query == query;
             let cosine = if same_words { 1.0 } else { vector_cosine(vector?, entry.vector.as_ref()?)? };
             Some((same_words, cosine, entry))
         });
-        let nearest = scored.max_by(|left, right| {
-            let near = left.0.cmp(&right.0).then_with(|| left.1.total_cmp(&right.1));
+        let mut nearest: Vec<_> = scored.collect();
+        nearest.sort_by(|left, right| {
+            let near = right.0.cmp(&left.0).then_with(|| right.1.total_cmp(&left.1));
             let order = |entry: &CacheEntry| (entry.created_at, Reverse(entry.id.clone()));
-            near.then_with(|| order(left.2).cmp(&order(right.2)))
+            near.then_with(|| order(right.2).cmp(&order(left.2)))
         });
-        Ok(nearest.map(|(_, cosine, entry)| (entry.clone(), cosine)))
+        Ok(nearest.into_iter().take(limit).map(|(_, cosine, entry)| (entry.clone(), cosine)).collect())
     }
 
     fn cached_queries(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<(MemoryId, String)>> {

@@ -208,6 +208,9 @@ pub struct Add {
     /// Have it read at every session start, whatever its type
     #[arg(long)]
     pub bootstrap: bool,
+    /// Store it though a memory with the same text is there
+    #[arg(long)]
+    pub again: bool,
 }
 
 #[derive(Args)]
@@ -623,6 +626,16 @@ pub enum Bench {
     /// store of many projects and people that a seed determines. Every task says which parts of memories its reply must
     /// hold, which it must not, and how many tokens it may have.
     Agent(AgentBench),
+    /// Measure which contradictions and duplicates `remember` tells of, and which it imagines
+    ///
+    /// Pairs of memories of five domains, each pair in a project of its own, filed by tool calls; the half for
+    /// tuning and the half for judging are told apart. Fails if the half for judging stays below its floor.
+    Contradictions(Pairs),
+    /// Measure which questions the cache of answers takes for the same
+    ///
+    /// Pairs of questions that ask the same and pairs that do not, by tool calls. Fails if the half for judging has
+    /// wrong hits beyond their limit.
+    CachedQuestions(Pairs),
     /// Measure searches in many passages, without a model, beside what the memory allows
     ///
     /// Made-up passages with vectors in a store on the disk; a process of its own then searches.
@@ -690,6 +703,13 @@ pub struct AgentBench {
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub store: Option<PathBuf>,
     /// Write the figures and the outcome of every task into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Pairs {
+    /// Write the figures and the outcome of every pair into this file, too, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::limits::TAGS_MAX;
-use loci_core::{Error, Result, Scope};
+use loci_core::{CollectionFilter, Error, Result, Scope};
 use loci_engine::{Remember, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,9 @@ impl Category {
 pub struct Output {
     /// The id of the memory.
     id: String,
+    /// A memory of yours or shared with you that has the same text in the same scope.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate_of: Option<String>,
 }
 
 impl TypedTool for StoreMemory {
@@ -120,13 +123,17 @@ impl TypedTool for StoreMemory {
         let collection = collection(arguments.scope);
         let case_notice = context.engine.differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
         let request = Remember {
+            compare_in: Some(collection.clone().map_or(CollectionFilter::Global, CollectionFilter::Only)),
             collection,
             tags: arguments.tags,
             attributes,
             ..Remember::new(arguments.content, arguments.category.name())
         };
         let remembered = context.engine.remember(context.caller, request)?;
-        let output = Output { id: remembered.memory.id.to_string() };
+        let output = Output {
+            id: remembered.memory.id.to_string(),
+            duplicate_of: remembered.duplicate_of.map(|id| id.to_string()),
+        };
         Ok(Reply::json(crate::tool::to_value(&output)?)
             .with_notice(pending("stored", remembered.embedding))
             .with_further_notice(case_notice))

@@ -1,19 +1,14 @@
 //! `remember`: store a memory.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result, Visibility, limits};
-use loci_engine::{Bootstrap, Embedding, SimilarQuery, StartOverflow};
+use loci_engine::{Bootstrap, Embedding, StartOverflow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{DeliveryArgument, MemoryType, NOUNS, Scope, collection_to_write};
 use super::record::Record;
-use crate::wire::{Authorship, Tags, rounded, ttl_seconds};
+use crate::wire::{Authorship, Tags, rounded, short_id, ttl_seconds};
 use crate::{Context, Hints, Reply, TypedTool};
-
-/// Similar memories that a new one is compared with.
-const SIMILAR_MAX: usize = 5;
-/// The cosine from which a similar memory may be a contradiction.
-const SIMILAR_COSINE_MIN: f32 = 0.75;
 
 pub struct Remember;
 
@@ -43,9 +38,11 @@ pub struct Arguments {
     supersedes: Option<String>,
     /// `bootstrap` to have it read at every session start whatever its type; else `on_demand`.
     delivery: Option<DeliveryArgument>,
+    /// true to store it though a memory with the same text is there.
+    again: Option<bool>,
 }
 
-/// The memory as stored, and what to look at.
+/// The memory as stored (the one that is there, if it has the same text), and what to look at.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     #[serde(flatten)]
@@ -74,10 +71,15 @@ enum Warning {
         /// Whether this memory is among those that it shows.
         shows_this: bool,
     },
-    /// Similar memories were there before.
+    /// Memories that it may contradict were there before.
     Contradiction {
-        /// The similar memories, nearest first.
+        /// These memories, the clearest contradiction first.
         matches: Vec<Match>,
+    },
+    /// A memory with the same text was there before. Nothing was stored, unless that was asked for.
+    Duplicate {
+        /// The id of that memory.
+        duplicate_of: String,
     },
     /// Until its embedding is made, it is found by its words alone.
     EmbeddingPending {
@@ -121,6 +123,7 @@ impl TypedTool for Remember {
         let supersedes = arguments.supersedes.map(|id| context.engine.memory_id(context.caller, "supersedes", &id));
         let supersedes = supersedes.transpose()?;
         let case_notice = context.engine.differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
+        let once = supersedes.is_none() && !arguments.again.unwrap_or(false);
         let remembered = context.engine.remember(
             context.caller,
             loci_engine::Remember {
@@ -131,16 +134,14 @@ impl TypedTool for Remember {
                 visibility: Visibility::Common,
                 ttl_seconds: arguments.ttl.map(|ttl| ttl_seconds("ttl", &ttl)).transpose()?,
                 supersedes,
-                similar: Some(SimilarQuery {
-                    collections: collection.clone().map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd),
-                    limit: SIMILAR_MAX,
-                    cosine_min: SIMILAR_COSINE_MIN,
-                }),
+                compare_in: Some(collection.clone().map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd)),
+                once,
                 ..loci_engine::Remember::new(arguments.content, kind.name())
             },
         )?;
 
         let mut warnings = Vec::new();
+        warnings.extend(remembered.duplicate_of.map(|id| Warning::Duplicate { duplicate_of: id.to_string() }));
         if delivery == Delivery::Bootstrap {
             let bootstrap = context.engine.bootstrap(context.caller, collection.as_deref())?;
             warnings.extend(budget_warning(&bootstrap));
@@ -152,8 +153,8 @@ impl TypedTool for Remember {
                 shows_this,
             }),
         );
-        if !remembered.similar.is_empty() {
-            let matches = remembered.similar.into_iter().map(|similar| Match {
+        if !remembered.contradicted.is_empty() {
+            let matches = remembered.contradicted.into_iter().map(|similar| Match {
                 authorship: Authorship::of(context.caller, &similar.memory),
                 id: similar.memory.id.to_string(),
                 content: similar.memory.content,
@@ -207,12 +208,12 @@ fn reply(output: Output) -> Result<Reply> {
                      The memory was stored, but similar existing memories were found that may conflict.\n\
                      Ask the user to clarify before proceeding.\n\nNew memory:\n",
                 );
-                text.push_str(&format!("[{}] {}\n", short(&output.memory.id), output.memory.content));
+                text.push_str(&format!("[{}] {}\n", short_id(&output.memory.id), output.memory.content));
                 text.push_str("\nPotentially conflicting memories:\n");
                 for near in matches {
                     let percent = (near.similarity * 100.0).round();
                     let by = near.authorship.author().map_or_else(String::new, |author| format!("by {author}: "));
-                    text.push_str(&format!("[{}] (similarity: {percent}%) {by}{}\n", short(&near.id), near.content));
+                    text.push_str(&format!("[{}] (similarity: {percent}%) {by}{}\n", short_id(&near.id), near.content));
                 }
                 text.push_str(
                     "\nOptions:\n\
@@ -222,6 +223,15 @@ fn reply(output: Output) -> Result<Reply> {
                      4. Delete old — call forget(id=<old_id>)\n\n",
                 );
             }
+            Warning::Duplicate { duplicate_of } => text.push_str(&if *duplicate_of == output.memory.id {
+                format!(
+                    "ALREADY STORED\nA memory with the same text is there, so nothing was stored: [{}]. To store it \
+                     again, call remember(content=..., again=true).\n\n",
+                    short_id(duplicate_of)
+                )
+            } else {
+                format!("DUPLICATE\nThe memory was stored, with the same text as [{}].\n\n", short_id(duplicate_of))
+            }),
             Warning::EmbeddingPending { .. } => {}
         }
     }
@@ -230,10 +240,4 @@ fn reply(output: Output) -> Result<Reply> {
     }
     text.push_str(&details.to_string());
     Ok(Reply::new(text, structured))
-}
-
-/// The first eight characters of an id.
-fn short(id: &str) -> &str {
-    const SHORT_CHARACTERS: usize = 8;
-    id.char_indices().nth(SHORT_CHARACTERS).map_or(id, |(end, _)| &id[..end])
 }

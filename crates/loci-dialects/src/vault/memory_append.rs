@@ -44,6 +44,9 @@ pub struct Output {
     status: &'static str,
     /// When it was written.
     created_at: String,
+    /// A note that has the same title and text. Both are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate_of: Option<String>,
 }
 
 impl Output {
@@ -53,6 +56,7 @@ impl Output {
             title: title.to_owned(),
             status: ACTIVE,
             created_at: rfc3339(memory.created_at),
+            duplicate_of: None,
         }
     }
 }
@@ -79,6 +83,10 @@ impl TypedTool for MemoryAppend {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments { title, body, tags, idempotency_key } = arguments;
         let answer = |memory: &Memory| crate::tool::to_value(&Output::of(memory, &title));
+        let compared = |memory: &Memory| {
+            let duplicate_of = context.engine.duplicate_of(context.caller, memory).map(|id| id.to_string());
+            crate::tool::to_value(&Output { duplicate_of, ..Output::of(memory, &title) })
+        };
         let written = |memory: &Memory| answer(memory).unwrap_or_default().to_string();
         let keyed =
             idempotency_key.as_deref().map(|key| KeyedNote { operation: MemoryAppend::NAME, key, answer: &written });
@@ -89,11 +97,11 @@ impl TypedTool for MemoryAppend {
                     Embedding::Done => None,
                     Embedding::Pending(reason) => Some(format!("written, not found by its meaning yet: {reason}")),
                 };
-                Ok(Reply::json(answer(&memory)?).with_notice(pending))
+                Ok(Reply::json(compared(&memory)?).with_notice(pending))
             }
             Appended::Unindexed(memory, reason) => {
                 let notice = format!("written, and found later, since the index cannot be written now: {reason}");
-                Ok(Reply::json(answer(&memory)?).with_notice(Some(notice)))
+                Ok(Reply::json(compared(&memory)?).with_notice(Some(notice)))
             }
             Appended::Before(answer) => Ok(Reply::json(kept(&answer)?)),
         }

@@ -3,6 +3,7 @@
 use loci_core::limits::PATTERN_BYTES_MAX;
 use loci_core::{CacheEntry, Caller, Error, MemoryId, QueryVector, RecordVerb, Result};
 use loci_search::passages::passages;
+use loci_search::statement::Statement;
 use regex::{Regex, RegexBuilder};
 
 use crate::models::quantised;
@@ -10,6 +11,9 @@ use crate::{Engine, SearchMode, check};
 
 /// Bytes of a compiled pattern: matching costs its size times that of the text.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
+
+/// The nearest questions that are compared with the one that is asked.
+const QUESTIONS_COMPARED: usize = 10;
 
 /// A cached answer that serves.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,8 +56,9 @@ impl Engine {
         Ok(())
     }
 
-    /// The caller's cached answer to the nearest question, if it is as near as `cosine_min` (the
-    /// [`Policy`](crate::Policy)'s, if none). The second value says in a sentence why only the same
+    /// The caller's cached answer to the nearest question that asks for the same, if it is as near as `cosine_min` (the
+    /// [`Policy`](crate::Policy)'s, if none): one with the same words, or with equal numbers, units, names, negations
+    /// and order of named things. The second value says in a sentence why only the same
     /// words were looked for, if the model did not answer.
     ///
     /// # Errors
@@ -68,10 +73,13 @@ impl Engine {
         check::query("query", query)?;
         let Some(owner) = &caller.principal.subject else { return Ok((None, None)) };
         let (vector, degraded) = self.question_vector(query);
-        let nearest = self.store.nearest_cache_entry(&caller.space, owner, query, vector.as_ref(), self.now())?;
+        let (space, vector, now) = (&caller.space, vector.as_ref(), self.now());
+        let nearest = self.store.nearest_cache_entries(space, owner, query, vector, now, QUESTIONS_COMPARED)?;
         let cosine_min = cosine_min.unwrap_or(self.policy.cache_cosine_min);
-        let near = nearest.filter(|(_, cosine)| *cosine >= cosine_min);
-        Ok((near.map(|(entry, cosine)| CachedAnswer { entry, cosine }), degraded))
+        let asked = Statement::of(query);
+        let mut near = nearest.into_iter().filter(|(_, cosine)| *cosine >= cosine_min);
+        let same = near.find(|(entry, _)| entry.query == query || asked.asks_the_same_as(&Statement::of(&entry.query)));
+        Ok((same.map(|(entry, cosine)| CachedAnswer { entry, cosine }), degraded))
     }
 
     /// Forgets those of the caller's cached answers whose question the pattern matches (a regular

@@ -31,7 +31,7 @@ impl Engine {
     /// As for [`remember`](Engine::remember).
     pub fn file(&self, caller: &Caller, id_of: &dyn Fn(u32) -> MemoryId, request: Remember) -> Result<Filed> {
         let since = self.store.version()?;
-        let (mut memory, similar) = self.requested(caller, request)?;
+        let (mut memory, compare_in) = self.requested(caller, request)?;
         // Who may not read would learn from the number of an id what others filed.
         let is_blind = !caller.principal.scopes.allow(Scope::Read);
         let ids: Vec<MemoryId> = if is_blind { Vec::new() } else { (0..IDS_MAX).map(id_of).collect() };
@@ -48,7 +48,7 @@ impl Engine {
             memory.id = free.cloned().unwrap_or_else(|| id_of(random_number()));
             let (remembered, passages) = match prepared.take() {
                 Some(prepared) => prepared,
-                None => self.prepared(caller, memory.clone(), similar.clone())?,
+                None => self.prepared(caller, memory.clone(), compare_in.clone())?,
             };
             match self.commit_new(caller, &memory, passages.clone(), since) {
                 // Another process may have filed something under it right now, or what nobody sees any more has it.

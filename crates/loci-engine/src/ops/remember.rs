@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use loci_core::{
     Caller, CandidateQuery, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect, Filter, Memory,
-    MemoryId, Passage, Place, QueryVector, Result, Scope, Superseded, Tier, Timestamp, Visibility,
+    MemoryId, Passage, Place, QueryVector, Result, Scope, Tier, Timestamp, Visibility,
 };
 use uuid::Uuid;
 
+use crate::ops::compare::Compared;
 use crate::{Engine, SearchMode, StartOverflow, check};
 
 /// Passages that are embedded before the write is acknowledged. Longer content is found by its
@@ -49,8 +50,10 @@ pub struct Remember {
     pub ttl_seconds: Option<u64>,
     /// The memory that it replaces.
     pub supersedes: Option<MemoryId>,
-    /// Which existing memories to compare it with, before it is stored.
-    pub similar: Option<SimilarQuery>,
+    /// Where to look, before it is stored, for memories that it repeats or contradicts; nowhere, if none.
+    pub compare_in: Option<CollectionFilter>,
+    /// Whether nothing is stored if a memory with the same text is in the same place, which is returned then.
+    pub once: bool,
 }
 
 impl Remember {
@@ -71,12 +74,13 @@ impl Remember {
             visibility: Visibility::Private,
             ttl_seconds: None,
             supersedes: None,
-            similar: None,
+            compare_in: None,
+            once: false,
         }
     }
 }
 
-/// Which existing memories to compare a new one with.
+/// Which existing memories to compare a text with.
 #[derive(Debug, Clone)]
 pub struct SimilarQuery {
     /// Where to look.
@@ -87,12 +91,12 @@ pub struct SimilarQuery {
     pub cosine_min: f32,
 }
 
-/// A memory near a new one.
+/// A memory near a new text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Similar {
     /// The existing memory.
     pub memory: Memory,
-    /// Cosine of the two.
+    /// Cosine of the two; 0 where it is not known.
     pub cosine: f32,
 }
 
@@ -108,10 +112,12 @@ pub enum Embedding {
 /// The outcome: durable when this exists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
-    /// The memory as stored.
+    /// The memory as stored; if nothing was stored, the one that is there.
     pub memory: Memory,
-    /// Similar memories that were there before, nearest first.
-    pub similar: Vec<Similar>,
+    /// The memory with the same title and text, but for white space, that was in the same collection before.
+    pub duplicate_of: Option<MemoryId>,
+    /// Memories that were there before and that it seems to contradict, the clearest first.
+    pub contradicted: Vec<Similar>,
     /// Whether search by meaning already finds it.
     pub embedding: Embedding,
     /// Says so if sessions that should begin with it have more to begin with than a host shows.
@@ -119,8 +125,8 @@ pub struct Remembered {
 }
 
 impl Engine {
-    /// Stores a memory. With `supersedes`, the old one's weight falls to 0.1 in the same
-    /// transaction.
+    /// Stores a memory, unless it is to be stored once and is there. With `supersedes`, the old one's weight falls to
+    /// 0.1 in the same transaction.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` if an argument is out of its limits, or if the superseded memory is of
@@ -129,8 +135,15 @@ impl Engine {
     /// written. Then nothing was stored.
     pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
         let since = self.store.version()?;
-        let (memory, similar) = self.requested(caller, request)?;
-        let (mut remembered, passages) = self.prepared(caller, memory, similar)?;
+        let once = request.once;
+        let (memory, compare_in) = self.requested(caller, request)?;
+        let (mut remembered, passages) = self.prepared(caller, memory, compare_in)?;
+        if let Some(id) = remembered.duplicate_of.as_ref().filter(|_| once)
+            && let Ok(memory) = self.readable(caller, id)
+        {
+            remembered = Remembered { memory, contradicted: Vec::new(), embedding: Embedding::Done, ..remembered };
+            return Ok(remembered);
+        }
         self.commit_new(caller, &remembered.memory, passages, since)?;
         self.embed_soon(&remembered.embedding);
         remembered.start_overflow = self.start_overflow(caller, &remembered.memory);
@@ -138,7 +151,7 @@ impl Engine {
     }
 
     /// The memory that a request makes, with what it is to be compared with.
-    pub(crate) fn requested(&self, caller: &Caller, request: Remember) -> Result<(Memory, Option<SimilarQuery>)> {
+    pub(crate) fn requested(&self, caller: &Caller, request: Remember) -> Result<(Memory, Option<CollectionFilter>)> {
         let mut request = self.redacted_request(request);
         check_request(&request)?;
         if let Some(old) = &request.supersedes
@@ -149,8 +162,8 @@ impl Engine {
                 "is of a memory that is kept apart from others; what was stored through other tools cannot replace it";
             return Err(Error::invalid("supersedes", problem));
         }
-        let similar = request.similar.take();
-        Ok((new_memory(caller, request, self.now()), similar))
+        let compare_in = request.compare_in.take();
+        Ok((new_memory(caller, request, self.now()), compare_in))
     }
 
     /// A new memory, embedded and compared, and what the index keeps of it.
@@ -158,17 +171,18 @@ impl Engine {
         &self,
         caller: &Caller,
         memory: Memory,
-        similar: Option<SimilarQuery>,
+        compare_in: Option<CollectionFilter>,
     ) -> Result<(Remembered, Vec<Passage>)> {
         let mut passages = Engine::passages(&memory.content, &memory.metadata(), memory.updated_at);
         let (embedding, vectors) = self.embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
         // What a caller may not search, it may not fish for by storing something similar.
-        let query = similar.filter(|_| caller.principal.scopes.allow(Scope::Read));
-        let similar = match query {
-            Some(query) => self.similar(caller, &query, &vectors, memory.supersedes.as_ref())?,
-            None => Vec::new(),
-        };
-        Ok((Remembered { memory, similar, embedding, start_overflow: None }, passages))
+        let Compared { duplicate, contradicted } =
+            match compare_in.filter(|_| caller.principal.scopes.allow(Scope::Read)) {
+                Some(collections) => self.compared(caller, &memory, collections, &vectors)?,
+                None => Compared::default(),
+            };
+        let duplicate_of = duplicate.map(|duplicate| duplicate.id);
+        Ok((Remembered { memory, duplicate_of, contradicted, embedding, start_overflow: None }, passages))
     }
 
     /// # Errors
@@ -237,27 +251,6 @@ impl Engine {
         if matches!(embedding, Embedding::Pending(_)) {
             self.embed_waiting();
         }
-    }
-
-    fn similar(
-        &self,
-        caller: &Caller,
-        query: &SimilarQuery,
-        vectors: &[QueryVector],
-        except: Option<&MemoryId>,
-    ) -> Result<Vec<Similar>> {
-        let mut filter = self.filter(caller, query.collections.clone());
-        filter.superseded = Superseded::Hide;
-        // One more than asked for, since the excepted one may be among them.
-        let mut near = self.nearest(&filter, vectors, query.limit + 1)?;
-        near.retain(|(cosine, id)| Some(id) != except && *cosine >= query.cosine_min);
-        near.truncate(query.limit);
-        let (cosines, ids): (Vec<f32>, Vec<MemoryId>) = near.into_iter().unzip();
-        let memories = self.store.get_all(&filter, &ids)?;
-        // One that was removed meanwhile is missing among the memories, so they are matched by id.
-        let cosine = |memory: &Memory| ids.iter().position(|id| *id == memory.id).map(|place| cosines[place]);
-        let similar = memories.into_iter().filter_map(|memory| Some(Similar { cosine: cosine(&memory)?, memory }));
-        Ok(similar.collect())
     }
 
     /// The memories nearest to any of these vectors with their cosines, at least `limit` if there are

@@ -8,8 +8,8 @@ use crate::ops::remember::{Remember, Remembered, check_request, new_memory, not_
 
 impl Engine {
     /// Stores a memory under this id, or puts it in the place of the one that the caller has there: that
-    /// keeps its id, its owner, its visibility and the moment of its creation. `supersedes` and `similar`
-    /// are not looked at. Durable when it returns.
+    /// keeps its id, its owner, its visibility and the moment of its creation. `supersedes`, `compare_in`
+    /// and `once` are not looked at. Durable when it returns.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` if an argument is out of its limits; `not_found` if the id is of a
@@ -51,7 +51,7 @@ impl Engine {
             return Err(Error::new(ErrorCode::Conflict, message));
         };
         self.embed_soon(&embedding);
-        Ok(Remembered { memory, similar: Vec::new(), embedding, start_overflow: None })
+        Ok(Remembered { memory, duplicate_of: None, contradicted: Vec::new(), embedding, start_overflow: None })
     }
 
     /// The memory in whose place the new one goes, if there is one.

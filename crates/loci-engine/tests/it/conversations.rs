@@ -146,7 +146,6 @@ fn messages_are_absent_where_nobody_asks_for_them() {
     let engine = engine();
     let ann = caller("ann", &[Scope::Admin]);
     let id = say(&engine, &ann, "c1", vec![message(Role::Assistant, LONG)]).unwrap().ids.remove(0);
-    let similar = SimilarQuery { collections: CollectionFilter::Any, limit: 5, cosine_min: 0.5 };
     for error in [
         engine.show(&ann, &id).unwrap_err(),
         engine.forget(&ann, &id).unwrap_err(),
@@ -160,8 +159,9 @@ fn messages_are_absent_where_nobody_asks_for_them() {
     assert!(engine.collections(&ann).unwrap().is_empty());
     assert!(engine.bootstrap(&ann, Some("c1")).unwrap().markdown.is_empty());
     assert!(found(&engine, &ann, LONG).is_empty());
-    let remembered = engine.remember(&ann, Remember { similar: Some(similar), ..fact(LONG, Visibility::Private) });
-    assert_eq!(remembered.unwrap().similar, []);
+    let compare_in = Some(CollectionFilter::Any);
+    let remembered = engine.remember(&ann, Remember { compare_in, ..fact(LONG, Visibility::Private) }).unwrap();
+    assert_eq!((remembered.duplicate_of, remembered.contradicted), (None, Vec::new()));
 }
 
 /// Two engines share a store as two processes do, and no lock.

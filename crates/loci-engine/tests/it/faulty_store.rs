@@ -96,13 +96,14 @@ impl AuditStore for FaultyStore {
 impl CacheStore for FaultyStore {
     behind_the_hook! {
         put_cache_entry(entry: &CacheEntry, since: u64) -> ();
-        nearest_cache_entry(
+        nearest_cache_entries(
             space: &Space,
             owner: &str,
             query: &str,
             vector: Option<&QueryVector>,
-            now: Timestamp
-        ) -> Option<(CacheEntry, f32)>;
+            now: Timestamp,
+            limit: usize
+        ) -> Vec<(CacheEntry, f32)>;
         cached_queries(space: &Space, owner: &str, now: Timestamp) -> Vec<(MemoryId, String)>;
         delete_cache_entries(space: &Space, owner: &str, ids: &[MemoryId]) -> u64;
     }

@@ -43,7 +43,6 @@ use loci_core::{
 };
 use loci_engine::{
     Conversation, Conversed, Embedding, Engine, List, Message, Recall, Remember, Role, SearchMode, Signals,
-    SimilarQuery,
 };
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder, NaiveStore};
 
@@ -200,26 +199,31 @@ fn concurrent_changes_of_one_memory_are_all_made() {
 #[test]
 fn a_caller_that_may_only_write_is_told_of_nothing_similar() {
     let engine = engine();
-    engine.remember(&caller("ann", &WRITER), fact("the password is in the safe", Visibility::Common)).unwrap();
-    let similar = SimilarQuery { collections: CollectionFilter::Any, limit: 5, cosine_min: 0.5 };
-    // The second time its own is there, too.
-    for (scopes, expected) in [(&[Scope::Write][..], 0), (&WRITER, 2)] {
-        let request = Remember { similar: Some(similar.clone()), ..fact("the password is in it", Visibility::Private) };
-        assert_eq!(engine.remember(&caller("bob", scopes), request).unwrap().similar.len(), expected, "{scopes:?}");
+    let old = fact("the password is in the safe", Visibility::Common);
+    let old = engine.remember(&caller("ann", &WRITER), old).unwrap().memory.id;
+    for (scopes, told) in [(&WRITER[..], true), (&[Scope::Write], false)] {
+        for (content, is_same) in [("the password is not in the safe", false), ("the password is in the safe", true)] {
+            let compare_in = Some(CollectionFilter::Any);
+            let request = Remember { compare_in, once: true, ..fact(content, Visibility::Private) };
+            let remembered = engine.remember(&caller("bob", scopes), request).unwrap();
+            let is_told = remembered.contradicted.iter().any(|similar| similar.memory.id == old);
+            assert_eq!(is_told, told && !is_same, "{scopes:?} {content}");
+            assert_eq!(remembered.duplicate_of, Some(old.clone()).filter(|_| told && is_same), "{scopes:?} {content}");
+            assert_eq!(remembered.memory.id == old, told && is_same, "{scopes:?} {content}");
+        }
     }
 }
 
 /// A long text is compared by all of it, not by its beginning alone.
 #[test]
-fn a_late_passage_is_found_similar() {
+fn a_late_sentence_is_found_to_contradict() {
     let engine = engine();
     let local = Caller::local();
     let old = engine.remember(&local, fact("release trains leave on mondays", Visibility::Common)).unwrap().memory.id;
-    let filler = "quite unrelated filler sentence with many words in it. ".repeat(40);
-    let similar = SimilarQuery { collections: CollectionFilter::Any, limit: 5, cosine_min: 0.3 };
-    let content = format!("{filler}\n\n{}", "release trains leave on mondays. ".repeat(40));
-    let request = Remember { similar: Some(similar), ..fact(&content, Visibility::Common) };
-    let found = engine.remember(&local, request).unwrap().similar;
+    let filler = "quite unrelated filler sentence with many words in it. ".repeat(20);
+    let content = format!("{filler}\n\n{}", "release trains leave on fridays. ".repeat(4));
+    let request = Remember { compare_in: Some(CollectionFilter::Any), ..fact(&content, Visibility::Common) };
+    let found = engine.remember(&local, request).unwrap().contradicted;
     assert_eq!(found.into_iter().map(|similar| similar.memory.id).collect::<Vec<_>>(), [old]);
 }
 

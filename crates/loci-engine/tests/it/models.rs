@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use loci_core::{FormerModels, Store, unit_vector};
-use loci_engine::ModelState;
+use loci_engine::{ModelState, SimilarQuery};
 
 use super::faulty_store::FaultyStore;
 use super::*;

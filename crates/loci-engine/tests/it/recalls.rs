@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use loci_core::{Batch, Change, Clock, Expect, Passage, Store, Term};
-use loci_engine::{FusionWeights, PageRequest, Policy};
+use loci_engine::{FusionWeights, PageRequest, Policy, SimilarQuery};
 
 use super::faulty_store::FaultyStore;
 use super::*;
@@ -172,7 +172,7 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
         assert!(refused.message.contains("45 % so far"), "{refused}");
     }
     // A write waits, and so does a search without a limit of time.
-    let request = Remember { similar: Some(similar.clone()), ..fact("tea", Visibility::Private) };
+    let request = Remember { compare_in: Some(CollectionFilter::Any), ..fact("tea", Visibility::Private) };
     impatient.remember(&ann, request).unwrap();
     for outcome in outcomes(&engine()) {
         outcome.unwrap();

@@ -116,7 +116,7 @@ fn survives(folder: &std::path::Path) -> bool {
         store.census(&space, "ann", now).err(),
         store.lease_jobs(now, now, "lease", 10).err(),
         store.needs_sweep(&sweep_of_expired(now)).err(),
-        store.nearest_cache_entry(&space, "ann", "query", None, now).err(),
+        store.nearest_cache_entries(&space, "ann", "query", None, now, 1).err(),
         store.note_files(&space).err(),
         store.note_file_of(&space, &memory("0").id).err(),
         store.notes_among(&filter(), 10).err(),

@@ -27,7 +27,8 @@ fn nearest_at(
 ) -> Option<(CacheEntry, f32)> {
     let vector = vector.map(query_vector);
     let space = memory("a").space;
-    store.nearest_cache_entry(&space, "ann", query, vector.as_ref(), now).expect("the store can be read")
+    let found = store.nearest_cache_entries(&space, "ann", query, vector.as_ref(), now, 1);
+    found.expect("the store can be read").pop()
 }
 
 /// The id of ann's entry that is nearest now.
@@ -76,6 +77,15 @@ pub(super) fn equally_near_answers_come_newest_first(make: MakeStore<'_>) {
     let nearer = CacheEntry { created_at: NOW.plus_seconds(-9), ..cache_entry("ann", "nearer") };
     add(&*store, &with_vector(&[76, 102], nearer));
     assert_eq!(nearest(&*store, "other", Some(&[0.6, 0.8])), Some("nearer".to_owned()));
+    let all = |query: &str, limit| {
+        let (space, vector) = (memory("a").space, query_vector(&[0.6, 0.8]));
+        let found = store.nearest_cache_entries(&space, "ann", query, Some(&vector), NOW, limit);
+        found.expect("the store can be read").into_iter().map(|(entry, _)| entry.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(all("other", 9), ["nearer", "b", "c", "a", "d"]);
+    assert_eq!(all("same", 9), ["b", "c", "a", "d", "nearer"]);
+    assert_eq!(all("other", 2), ["nearer", "b"]);
+    assert_eq!(all("other", 0), [""; 0]);
 }
 
 pub(super) fn an_answer_is_for_its_owner_alone_until_it_expires(make: MakeStore<'_>) {

@@ -22,6 +22,7 @@ pub fn run(settings: &Settings, arguments: &Add, output: Output) -> Result<(), F
         ("ttl", arguments.ttl.as_ref().map(|value| json!(value))),
         ("weight", arguments.weight.map(|value| json!(value))),
         ("supersedes", arguments.supersedes.as_ref().map(|value| json!(value))),
+        ("again", arguments.again.then_some(json!(true))),
         ("delivery", delivery.map(|value| json!(value))),
     ];
     let values: Map<String, Value> =
@@ -29,13 +30,13 @@ pub fn run(settings: &Settings, arguments: &Add, output: Output) -> Result<(), F
     let reply = Parts::open(settings)?.call("remember", values)?.structured;
     let warnings = reply["warnings"].as_array().map_or(&[][..], Vec::as_slice);
     for warning in warnings {
-        note_warning(warning);
+        note_warning(warning, &reply["id"]);
     }
     Ok(output.either(&reply, format_args!("{}\n", reply["id"].as_str().unwrap_or_default()))?)
 }
 
 /// What the dialect warns of, for a person. That an embedding is pending, its notice says.
-fn note_warning(warning: &Value) {
+fn note_warning(warning: &Value, id: &Value) {
     match warning["kind"].as_str() {
         Some("bootstrap_budget") => {
             let (tokens, budget) = (&warning["tokens"], &warning["budget"]);
@@ -52,12 +53,22 @@ fn note_warning(warning: &Value) {
             ));
         }
         Some("contradiction") => {
-            note("warning: similar memories may say something else; replace one with --supersedes ID, or forget it:");
+            note("warning: these memories may say something else; replace one with --supersedes ID, or forget it:");
             for near in warning["matches"].as_array().map_or(&[][..], Vec::as_slice) {
                 let (id, content) =
                     (near["id"].as_str().unwrap_or_default(), near["content"].as_str().unwrap_or_default());
                 note(format_args!("  {id}  {content}"));
             }
+        }
+        Some("duplicate") => {
+            let of = warning["duplicate_of"].as_str().unwrap_or_default();
+            note(if warning["duplicate_of"] == *id {
+                format!(
+                    "nothing was stored: a memory with the same text is there ({of}); --again stores it all the same"
+                )
+            } else {
+                format!("warning: the memory {of} has the same text")
+            });
         }
         _ => {}
     }

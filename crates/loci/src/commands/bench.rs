@@ -1,8 +1,10 @@
 //! `loci bench`: measures, on this machine, what the design promises.
 
 mod agent;
+mod cached_questions;
 mod client;
 mod clients;
+mod contradictions;
 mod corpus;
 mod engine;
 mod figure;
@@ -31,6 +33,8 @@ pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), F
         Bench::Locomo(options) => locomo::run(settings, options, output),
         Bench::Engine(options) => engine::run(options, output),
         Bench::Agent(options) => agent::run(settings, options, output),
+        Bench::Contradictions(options) => contradictions::run(settings, options, output),
+        Bench::CachedQuestions(options) => cached_questions::run(settings, options, output),
         Bench::Needles(options) => needles::run(settings, options, output),
         Bench::Phases { out } => phases::run(settings, out.as_deref(), output),
     }

@@ -97,7 +97,7 @@ impl Bindings {
         })
     }
 
-    /// A text with `${name}`, or its first characters with `${name:8}`.
+    /// A text with `${name}`, its first characters with `${name:8}`, or its last ones with `${name:-8}`.
     pub fn fill_text(&self, text: &str) -> Result<String, String> {
         let mut filled = String::new();
         let mut rest = text;
@@ -106,9 +106,11 @@ impl Bindings {
             let (name, length) = rest[start + 2..end].split_once(':').unwrap_or((&rest[start + 2..end], ""));
             let value = self.0.get(name).ok_or_else(|| format!("${name} is not bound"))?;
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let (is_end, length) = length.strip_prefix('-').map_or((false, length), |length| (true, length));
             let length = if length.is_empty() { usize::MAX } else { length.parse().map_err(|_| "no length")? };
+            let skipped = if is_end { value.chars().count().saturating_sub(length) } else { 0 };
             filled.push_str(&rest[..start]);
-            filled.extend(value.chars().take(length));
+            filled.extend(value.chars().skip(skipped).take(length));
             rest = &rest[end + 1..];
         }
         filled.push_str(rest);

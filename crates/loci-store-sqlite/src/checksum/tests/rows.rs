@@ -176,11 +176,11 @@ const CASES: [Case; 11] = [
         "words of a response",
         "cached answer `lost`",
         &[
-            |store| store.nearest_cache_entry(&HOME(), "ann", "asked", None, NOW).map(|_| true),
+            |store| store.nearest_cache_entries(&HOME(), "ann", "asked", None, NOW, 1).map(|_| true),
             |store| store.cached_queries(&HOME(), "ann", NOW).map(|_| true),
         ],
         &[
-            |store| store.nearest_cache_entry(&HOME(), "bob", "asked", None, NOW).map(|entry| entry.is_some()),
+            |store| store.nearest_cache_entries(&HOME(), "bob", "asked", None, NOW, 1).map(|found| !found.is_empty()),
             |store| store.delete_cache_entries(&HOME(), "ann", &[MemoryId::new("lost")]).map(|deleted| deleted == 1),
             |store| store.cached_queries(&HOME(), "ann", NOW).map(|queries| queries.is_empty()),
         ],
