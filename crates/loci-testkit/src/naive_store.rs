@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
-    Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage,
-    Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, SweepClock, Tally, Tier, Timestamp, Token,
-    Touch, Vector, Visibility, Wiped, check_lease, is_pseudonym, lease_end_max,
+    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, Error, ErrorCode,
+    Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage, Place, Result,
+    SourceFile, Space, Store, StoreSize, Superseded, Sweep, SweepClock, Tally, Tier, Timestamp, Token, Touch, Vector,
+    Visibility, Wiped, check_lease, is_pseudonym, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -238,8 +238,7 @@ impl State {
         chosen.truncate(limit);
         let goes_with = |memory: &Memory, chosen: &Memory| {
             let is_offspring = memory.source.as_ref() == Some(&chosen.id) && memory.owner == chosen.owner;
-            let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
-            memory.space == chosen.space && (memory.id == chosen.id || is_offspring && is_pending)
+            memory.space == chosen.space && (memory.id == chosen.id || is_offspring)
         };
         let mut hidden = Vec::new();
         for (key, record) in &mut self.records {
@@ -320,11 +319,6 @@ fn is_withdrawn(before: &Memory, after: &Memory) -> bool {
     let is_narrower =
         is_everyones(before) || (before.visibility, after.visibility) == (Visibility::Shared, Visibility::Private);
     !is_everyones(after) && (is_narrower || before.owner != after.owner)
-}
-
-/// Whether it came in as conversation.
-pub(crate) fn is_of_conversations(memory: &Memory) -> bool {
-    memory.tier == Tier::ShortTerm || memory.enrichment.is_some()
 }
 
 pub(crate) fn conflict(message: impl Into<String>) -> Error {
@@ -495,6 +489,10 @@ impl Store for NaiveStore {
 
     fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
         Ok(self.state().soft_delete(filter, id, now, limit))
+    }
+
+    fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>> {
+        Ok(self.state().made_from(space, owner, sources))
     }
 
     fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {

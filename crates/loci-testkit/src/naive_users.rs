@@ -13,7 +13,7 @@ use loci_core::{
 
 use crate::NaiveStore;
 use crate::naive_search::vector_cosine;
-use crate::naive_store::{Key, State, conflict, is_of_conversations};
+use crate::naive_store::{Key, State, conflict};
 
 /// Space, owner, operation and key of an answer.
 pub(crate) type AnswerKey = (Space, Option<String>, String, String);
@@ -50,12 +50,19 @@ impl State {
         for memory in self.shown().map(|record| &record.memory) {
             let is_owned = memory.space == *space && memory.owner.as_deref() == Some(owner);
             let is_there = memory.is_live(now) && memory.forgotten_at.is_none();
-            let is_counted = is_of_conversations(memory) && Tier::OF_CONVERSATIONS.contains(&memory.tier);
+            let is_counted = memory.is_of_conversation() && Tier::OF_CONVERSATIONS.contains(&memory.tier);
             if is_owned && is_there && is_counted {
                 *counts.entry((memory.tier, memory.enrichment)).or_insert(0) += 1;
             }
         }
         counts.into_iter().map(|((tier, enrichment), memories)| CensusRow { tier, enrichment, memories }).collect()
+    }
+
+    pub(crate) fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Vec<MemoryId> {
+        let owned = self.shown().map(|record| &record.memory);
+        let owned = owned.filter(|memory| memory.space == *space && memory.owner.as_deref() == Some(owner));
+        let made = owned.filter(|memory| memory.source.as_ref().is_some_and(|source| sources.contains(source)));
+        made.map(|memory| memory.id.clone()).collect()
     }
 
     pub(crate) fn wipe(

@@ -35,6 +35,8 @@ pub struct Search {
     memory_type: Option<String>,
     /// Only memories with all of these tags.
     tags: Option<Vec<String>>,
+    /// Only messages of this conversation, and what is kept of it.
+    conversation_id: Option<String>,
     /// How many results at most: 10 if left out, 100 at most unless the installation says otherwise.
     limit: Option<Count>,
     /// Only messages (`stm`) or only what was made of them and is kept (`ltm`); both if left out.
@@ -51,10 +53,14 @@ impl Search {
         if let Some(memory_type) = &self.memory_type {
             check::name("memory_type", memory_type)?;
         }
+        if let Some(conversation) = &self.conversation_id {
+            check::name("conversation_id", conversation)?;
+        }
         let request = Recall {
             query: &self.query,
             tiers: tiers(self.tier.as_deref()),
             collections: CollectionFilter::Any,
+            thread: self.conversation_id,
             sections: self.memory_type.into_iter().collect(),
             tags: self.tags.unwrap_or_default(),
             limit: self.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(context.engine.policy().results_max),
