@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, asked, collection};
-use super::graph::Node;
+use super::graph::{Node, overview};
 use super::times::date;
 use crate::wire::string_or_null;
 use crate::{Context, Hints, Reply, TypedTool};
@@ -58,8 +58,7 @@ impl TypedTool for FindTunnels {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let between = [arguments.wing_a, arguments.wing_b].map(|wing| asked(wing).map(collection));
         let between = between.each_ref().map(|wing| wing.as_ref().map(Option::as_deref));
-        let bridges = context.engine.bridges(context.caller, between)?;
-        let found: Vec<Found> = bridges.into_iter().map(Found::from).collect();
-        Ok(Reply::json(crate::tool::to_value(&found)?))
+        let (bridges, total) = context.engine.bridges(context.caller, between)?;
+        overview(bridges.into_iter().map(Found::from).collect(), total)
     }
 }
