@@ -144,7 +144,17 @@ impl Memory {
     /// Whether a [wipe](crate::Store::wipe) of its owner removes it: all but what is common, and messages with what was
     /// made of them in any case.
     pub fn goes_with_owner(&self) -> bool {
-        self.visibility != Visibility::Common || self.tier == Tier::ShortTerm || self.enrichment.is_some()
+        self.visibility != Visibility::Common || self.is_of_conversation()
+    }
+
+    /// Whether it is a message of a conversation, or was made from one.
+    pub fn is_of_conversation(&self) -> bool {
+        self.tier == Tier::ShortTerm || self.enrichment.is_some()
+    }
+
+    /// The name of the conversation that it is a message of or was made from; none if it came in otherwise.
+    pub fn conversation(&self) -> Option<&str> {
+        self.thread.as_ref().filter(|_| self.is_of_conversation()).map(|thread| thread.name.as_str())
     }
 
     /// Whether it has not expired at `now`.
@@ -196,7 +206,7 @@ impl Memory {
 /// Where a memory is filed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Project, conversation, scope or wing; none is global.
+    /// Project, scope or wing; none is global. A [conversation](Memory::conversation) is none of them.
     pub collection: Option<String>,
     /// Type, category or room within it; the kind, where the writer named none.
     pub section: String,

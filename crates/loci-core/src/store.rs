@@ -427,7 +427,7 @@ pub trait Store:
 
     /// Softly deletes at most `limit` of the memories that pass the filter, are no
     /// [notes](NoteStore::note_file_of) (and have this id, if one is given), and, with each, the memories of
-    /// the same owner that were made from it and whose enrichment is pending. Short-term ones last, so that
+    /// the same owner that were [made from](Store::made_from) it. Short-term ones last, so that
     /// what was made from messages and passes as well is counted before it would go with them. No read shows a
     /// softly deleted memory, its job is gone at once, a later sweep removes it, and its id stays taken until
     /// then, but for [`Change::BringBack`]. Returns how many passed, fewer than `limit` only if no more did; durable
@@ -436,6 +436,12 @@ pub trait Store:
     /// # Errors
     /// `unavailable` if the store cannot be written.
     fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize>;
+
+    /// The ids of this owner's memories that were made from one of these, in order, but for softly deleted ones.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>>;
 
     /// The position after the last one that any memory of this owner's thread has, of those that
     /// are not removed; 0 if there is none.

@@ -57,6 +57,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
     let mut statements = vec![
         read::CENSUS.to_owned(),
         read::THREAD_END.to_owned(),
+        read::MADE_FROM.to_owned(),
         remove::WIPED.to_owned(),
         remove::REWRITTEN.to_owned(),
         remove::PSEUDONYMISED_CALLS.to_owned(),

@@ -186,6 +186,28 @@ pub(crate) fn parameters<'a>(values: &'a [(&'static str, Value)]) -> Vec<(&'a st
     values.iter().map(|(name, value)| (*name, value as &dyn ToSql)).collect()
 }
 
+/// A user's memories made from that with the id `?3`, but for softly deleted ones.
+pub(crate) const MADE_FROM: &str =
+    "SELECT id FROM memory WHERE space = ?1 AND owner = ?2 AND source = ?3 AND deleted_at IS NULL";
+
+pub(crate) fn made_from(
+    connection: &Connection,
+    space: &Space,
+    owner: &str,
+    sources: &[MemoryId],
+) -> Result<Vec<MemoryId>> {
+    let snapshot = connection.unchecked_transaction()?;
+    let mut statement = snapshot.prepare_cached(MADE_FROM)?;
+    let mut made = BTreeSet::new();
+    for source in sources {
+        let ids = statement.query_map([space.as_str(), owner, source.as_str()], |row| row.get::<_, String>(0))?;
+        made.extend(ids.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().map(MemoryId::new));
+    }
+    drop(statement);
+    snapshot.finish()?;
+    Ok(made.into_iter().collect())
+}
+
 /// The position after the last of a thread. Only what is removed for good frees its position.
 pub(crate) const THREAD_END: &str =
     "SELECT coalesce(max(position) + 1, 0) FROM memory WHERE space = ?1 AND owner = ?2 AND thread = ?3";

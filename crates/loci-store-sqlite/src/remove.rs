@@ -81,10 +81,10 @@ fn select_rows(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The memories made from that of row `?1` which still wait for their enrichment.
+/// The memories made from that of row `?1`.
 pub(crate) const OFFSPRING: &str = "SELECT o.row FROM memory AS m JOIN memory AS o
         ON o.space = m.space AND o.source = m.id AND o.owner IS m.owner
-    WHERE m.row = ?1 AND o.enrichment = 'pending' AND o.deleted_at IS NULL";
+    WHERE m.row = ?1 AND o.deleted_at IS NULL";
 
 /// Deletes a memory softly, unless that was done before; one that is damaged for good. Whether it is gone for good.
 fn hide(connection: &Connection, row: i64, now: Timestamp) -> Result<bool> {

@@ -14,7 +14,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 9] = [
+const MIGRATIONS: [(&str, &str); 10] = [
     ("V1__memories", include_str!("../migrations/V1__memories.sql")),
     ("V2__conversations", include_str!("../migrations/V2__conversations.sql")),
     ("V3__analysis", include_str!("../migrations/V3__analysis.sql")),
@@ -24,6 +24,7 @@ const MIGRATIONS: [(&str, &str); 9] = [
     ("V7__integrity", include_str!("../migrations/V7__integrity.sql")),
     ("V8__ends_of_answers", include_str!("../migrations/V8__ends_of_answers.sql")),
     ("V9__authors", include_str!("../migrations/V9__authors.sql")),
+    ("V10__conversations", include_str!("../migrations/V10__conversations.sql")),
 ];
 
 /// The version that this build reads and writes.

@@ -326,6 +326,10 @@ impl Store for SqliteStore {
         })
     }
 
+    fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>> {
+        self.opened()?.readers.read(|connection| read::made_from(connection, space, owner, sources))
+    }
+
     fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {
         self.opened()?.readers.read(|connection| read::thread_end(connection, space, owner, thread))
     }

@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, EnrichmentStatus,
-    Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage,
-    Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep, SweepClock, Tally, Tier, Timestamp, Token,
-    Touch, Vector, Wiped, check_lease, is_pseudonym, lease_end_max,
+    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, Error, ErrorCode,
+    Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage, Place, Result,
+    SourceFile, Space, Store, StoreSize, Superseded, Sweep, SweepClock, Tally, Tier, Timestamp, Token, Touch, Vector,
+    Wiped, check_lease, is_pseudonym, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -239,8 +239,7 @@ impl State {
         chosen.truncate(limit);
         let goes_with = |memory: &Memory, chosen: &Memory| {
             let is_offspring = memory.source.as_ref() == Some(&chosen.id) && memory.owner == chosen.owner;
-            let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
-            memory.space == chosen.space && (memory.id == chosen.id || is_offspring && is_pending)
+            memory.space == chosen.space && (memory.id == chosen.id || is_offspring)
         };
         let mut hidden = Vec::new();
         for (key, record) in &mut self.records {
@@ -491,6 +490,10 @@ impl Store for NaiveStore {
 
     fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
         Ok(self.state().soft_delete(filter, id, now, limit))
+    }
+
+    fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>> {
+        Ok(self.state().made_from(space, owner, sources))
     }
 
     fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {

@@ -35,11 +35,6 @@ pub(crate) fn is_withdrawn(before: &Memory, after: &Memory) -> bool {
     !is_everyones(after) && (is_narrower || before.owner != after.owner)
 }
 
-/// Whether it came in as conversation.
-fn is_of_conversations(memory: &Memory) -> bool {
-    memory.tier == Tier::ShortTerm || memory.enrichment.is_some()
-}
-
 impl State {
     /// The wipes that concern an owner's data of this origin; of any, if there is none.
     fn wipes_of(&self, space: &Space, owner: &str, origin: Option<&str>) -> impl Iterator<Item = &Wipe> {
@@ -63,12 +58,19 @@ impl State {
         for memory in self.shown().map(|record| &record.memory) {
             let is_owned = memory.space == *space && memory.owner.as_deref() == Some(owner);
             let is_there = memory.is_live(now) && memory.forgotten_at.is_none();
-            let is_counted = is_of_conversations(memory) && Tier::OF_CONVERSATIONS.contains(&memory.tier);
+            let is_counted = memory.is_of_conversation() && Tier::OF_CONVERSATIONS.contains(&memory.tier);
             if is_owned && is_there && is_counted {
                 *counts.entry((memory.tier, memory.enrichment)).or_insert(0) += 1;
             }
         }
         counts.into_iter().map(|((tier, enrichment), memories)| CensusRow { tier, enrichment, memories }).collect()
+    }
+
+    pub(crate) fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Vec<MemoryId> {
+        let owned = self.shown().map(|record| &record.memory);
+        let owned = owned.filter(|memory| memory.space == *space && memory.owner.as_deref() == Some(owner));
+        let made = owned.filter(|memory| memory.source.as_ref().is_some_and(|source| sources.contains(source)));
+        made.map(|memory| memory.id.clone()).collect()
     }
 
     pub(crate) fn wipe(

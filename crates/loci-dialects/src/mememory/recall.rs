@@ -72,6 +72,7 @@ impl TypedTool for Recall {
             query: &arguments.query,
             tiers,
             collections: named.collections,
+            thread: None,
             sections: sections(arguments.r#type),
             tags: arguments.tags.unwrap_or_default().0,
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(RECALL_RESULTS_MAX),

@@ -6,7 +6,13 @@ use loci_core::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, largest};
 use crate::{Context, Hints, Reply, TypedTool};
+
+/// Bytes of the counts of projects.
+const PROJECTS_BYTES_MAX: usize = OVERVIEW_BYTES_MAX / 2;
+/// Bytes of the counts of types.
+const TYPES_BYTES_MAX: usize = OVERVIEW_BYTES_MAX / 4;
 
 pub struct Stats;
 
@@ -22,10 +28,16 @@ pub struct Output {
     total: u64,
     /// Memories by scope.
     by_scope: Scopes,
-    /// Memories of each project.
+    /// Memories of each project; of many, the 50 largest.
     by_project: BTreeMap<String, u64>,
-    /// Memories of each type.
+    /// How many more projects there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_projects: u64,
+    /// Memories of each type; of many, the 50 largest.
     by_type: BTreeMap<String, u64>,
+    /// How many more types there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_types: u64,
     /// Keys, tokens and passwords that were taken out of memories before these were stored, by kind, if any.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     redacted: BTreeMap<String, u64>,
@@ -61,6 +73,8 @@ impl TypedTool for Stats {
                 None => output.by_scope.global += tally.memories,
             }
         }
+        (output.by_project, output.more_projects) = largest(output.by_project, NAMES_MAX, PROJECTS_BYTES_MAX);
+        (output.by_type, output.more_types) = largest(output.by_type, NAMES_MAX, TYPES_BYTES_MAX);
         let (_, redactions) = context.engine.redactions(context.caller)?;
         output.redacted = redactions.iter().map(|(kind, count)| (kind.to_owned(), count)).collect();
         Ok(Reply::json(crate::tool::to_value(&output)?))

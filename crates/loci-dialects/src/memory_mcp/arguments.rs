@@ -39,6 +39,8 @@ pub struct Search {
     memory_type: Option<String>,
     /// Only memories with all of these tags.
     tags: Option<Vec<String>>,
+    /// Only messages of this conversation, and what is kept of it.
+    conversation_id: Option<String>,
     /// How many results at most: 10 if left out, 100 at most unless the installation says otherwise.
     limit: Option<Count>,
     /// Only messages (`stm`) or only what was made of them and is kept (`ltm`); both if left out.
@@ -69,6 +71,9 @@ impl Search {
         if let Some(memory_type) = &self.memory_type {
             check::name("memory_type", memory_type)?;
         }
+        if let Some(conversation) = &self.conversation_id {
+            check::name("conversation_id", conversation)?;
+        }
         let query = match (self.query, self.memory_id) {
             (Some(_), Some(_)) => return Err(Error::invalid("memory_id", "does not go with `query`")),
             (Some(query), None) => query,
@@ -90,6 +95,7 @@ impl Search {
             query: &query,
             tiers: tiers(self.tier.as_deref()),
             collections: named.collections,
+            thread: self.conversation_id,
             sections: [own, named.sections].concat(),
             tags: self.tags.unwrap_or_default(),
             limit: self.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(engine.policy().results_max),

@@ -1,7 +1,7 @@
 //! `delete_memory`: forget some memories.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
-use loci_engine::Discard;
+use loci_engine::{Discard, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,9 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct DeleteMemory;
 
-/// Forget memories of a user: one by its id, or all with certain tags, of a certain time, or both.
-/// They are found no more at once, and removed for good after some weeks.
+/// Forget memories of a user: one by its id, or all of a conversation, with certain tags, of a certain time, or all
+/// three. A message goes with the memory made from it, and the other way round. They are found no more at once, and
+/// removed for good after some weeks.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -20,12 +21,14 @@ pub struct Arguments {
     user_id: String,
     /// The id of one memory, without any other condition.
     memory_id: Option<String>,
+    /// Messages of this conversation, and what is kept of it.
+    conversation_id: Option<String>,
     /// Memories with all of these tags.
     #[schemars(length(min = 1))]
     tags: Option<Vec<String>>,
     /// Memories that were stored in this time: `{"start": "2026-03-01", "end": "2026-03-31"}`.
     time_range: Option<TimeRange>,
-    /// Must be true to delete by `tags` or `time_range`.
+    /// Must be true to delete by `conversation_id`, `tags` or `time_range`.
     #[serde(default)]
     confirm: bool,
     /// True to count what would be deleted, and delete nothing.
@@ -55,8 +58,8 @@ impl TypedTool for DeleteMemory {
         let Arguments { confirm, dry_run, .. } = arguments;
         let which = conditions(context, arguments)?;
         if which.id.is_none() && !confirm && !dry_run {
-            let message = "deleting by `tags` or `time_range` needs `confirm` to be true; `dry_run` counts the memories \
-                           beforehand";
+            let message = "deleting by `conversation_id`, `tags` or `time_range` needs `confirm` to be true; `dry_run` \
+                           counts the memories beforehand";
             return Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("confirm"));
         }
         let (engine, caller) = (context.engine, context.caller);
@@ -67,21 +70,26 @@ impl TypedTool for DeleteMemory {
 }
 
 fn conditions(context: Context<'_>, arguments: Arguments) -> Result<Discard> {
-    let is_bulk = arguments.tags.is_some() || arguments.time_range.is_some();
+    let Arguments { conversation_id, tags, time_range, .. } = arguments;
+    let is_bulk = conversation_id.is_some() || tags.is_some() || time_range.is_some();
     match arguments.memory_id {
-        Some(_) if is_bulk => Err(Error::invalid("memory_id", "does not go with `tags` or `time_range`")),
+        Some(_) if is_bulk => {
+            Err(Error::invalid("memory_id", "does not go with `conversation_id`, `tags` or `time_range`"))
+        }
         Some(id) => {
             let id = context.engine.memory_id(context.caller, "memory_id", &id)?;
             Ok(Discard { id: Some(id), ..Discard::default() })
         }
         None if is_bulk => {
-            let range = arguments.time_range.map(|range| range.moments()).transpose()?;
+            conversation_id.as_deref().map_or(Ok(()), |name| check::name("conversation_id", name))?;
+            let range = time_range.map(|range| range.moments()).transpose()?;
             let (created_from, created_until) = range.unwrap_or_default();
-            Ok(Discard { id: None, tags: arguments.tags.unwrap_or_default(), created_from, created_until })
+            let tags = tags.unwrap_or_default();
+            Ok(Discard { id: None, thread: conversation_id, tags, created_from, created_until })
         }
         None => {
-            let message =
-                "what to delete is missing; give `memory_id`, `tags`, `time_range`, or `tags` with `time_range`";
+            let message = "what to delete is missing; give `memory_id`, or one or more of `conversation_id`, `tags` and \
+                           `time_range`";
             Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("memory_id"))
         }
     }

@@ -4,6 +4,7 @@ use loci_core::{EnrichmentStatus, Result, Scope, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::overview::is_zero;
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct MemoryHealth;
@@ -47,11 +48,6 @@ struct EnrichmentStats {
     /// Those that were tried too often in vain, if any; they are found all the same.
     #[serde(skip_serializing_if = "is_zero")]
     failed: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute demands the type")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl TypedTool for MemoryHealth {

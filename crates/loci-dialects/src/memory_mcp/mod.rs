@@ -2,7 +2,7 @@
 //!
 //! `user_id` names the user for whom a tool acts, and the owner of what it stores: the dialect's
 //! `user_argument`. Messages are short-term memories; from what people say, long-term ones are made
-//! in the background. A memory's section is the `memory_type`, its collection the conversation. What
+//! in the background. A memory's section is the `memory_type`, its thread the conversation. What
 //! other dialects filed is found here too, if that user may read it.
 
 mod arguments;

@@ -9,9 +9,6 @@ use super::arguments::Results;
 use crate::Reply;
 use crate::wire::{Authorship, Cut, both, explained, iso8601, left_out, reading_call, rounded, times_said};
 
-/// The conversation that means no collection elsewhere.
-const GLOBAL: &str = "global";
-
 /// A memory.
 #[derive(Serialize, JsonSchema)]
 pub struct Document {
@@ -47,7 +44,7 @@ pub struct Document {
     /// Its labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
-    /// The conversation that it comes from.
+    /// The conversation that it comes from; the project, scope or wing of what other tools filed.
     #[serde(skip_serializing_if = "Option::is_none")]
     conversation_id: Option<String>,
     /// Who said it, of a message.
@@ -100,7 +97,9 @@ impl Document {
     fn of(reader: &Caller, memory: Memory, cut: Cut) -> Self {
         let is_message = memory.tier == Tier::ShortTerm;
         let has_type = !is_message && memory.enrichment != Some(EnrichmentStatus::Pending);
+        let conversation_id = memory.conversation().map(str::to_owned).or_else(|| memory.place.collection.clone());
         Document {
+            conversation_id,
             authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             user_id: memory.owner,
@@ -114,8 +113,6 @@ impl Document {
             last_accessed: memory.access.last.map(iso8601),
             memory_type: has_type.then_some(memory.place.section),
             tags: memory.tags,
-            // Of a conversation, none is the one of that name, wherever it was moved from.
-            conversation_id: memory.place.collection.or(memory.thread.map(|_| GLOBAL.to_owned())),
             role: is_message.then_some(memory.kind),
             enrichment_status: memory.enrichment.map(EnrichmentStatus::name),
             source_stm_id: memory.source.map(|id| id.to_string()),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, collection, meant};
-use super::graph::Node;
+use super::graph::{Node, overview};
 use super::times::date;
 use crate::wire::string_or_null;
 use crate::{Context, Hints, Reply, TypedTool};
@@ -59,8 +59,8 @@ impl TypedTool for FindTunnels {
         let [a, b] = [meant(context, arguments.wing_a, None)?, meant(context, arguments.wing_b, None)?];
         let between = [a.wing, b.wing].map(|wing| wing.map(collection));
         let between = between.each_ref().map(|wing| wing.as_ref().map(Option::as_deref));
-        let bridges = context.engine.bridges(context.caller, between)?;
-        let found: Vec<Found> = bridges.into_iter().map(Found::from).collect();
-        Ok(Reply::json(crate::tool::to_value(&found)?).with_notice(a.notice).with_further_notice(b.notice))
+        let (bridges, total) = context.engine.bridges(context.caller, between)?;
+        let reply = overview(bridges.into_iter().map(Found::from).collect(), total)?;
+        Ok(reply.with_further_notice(a.notice).with_further_notice(b.notice))
     }
 }

@@ -1,5 +1,6 @@
 //! `mempalace_get_taxonomy`: all wings with their rooms.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use loci_core::{Result, Scope};
@@ -7,11 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::wing;
+use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes};
 use crate::{Context, Hints, Reply, TypedTool};
+
+/// Bytes of a reply beside the names and counts.
+const FRAME_BYTES: usize = 128;
 
 pub struct GetTaxonomy;
 
-/// Show every wing with its rooms and how many drawers each holds. Use these names when you file.
+/// Show every wing with its rooms and how many drawers each holds. Use these names when you file. Of many, the 50 largest
+/// wings with their largest rooms.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -21,6 +27,43 @@ pub struct Arguments {}
 pub struct Output {
     /// By wing, then by room, how many drawers there are.
     taxonomy: BTreeMap<String, BTreeMap<String, u64>>,
+    /// How many more wings there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_wings: u64,
+    /// How many more rooms these wings have; mempalace_list_rooms shows those of one.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_rooms: u64,
+}
+
+impl Output {
+    /// The largest wings, each with its largest room, then each with its second largest, and so on, while they fit.
+    fn of(taxonomy: BTreeMap<String, BTreeMap<String, u64>>) -> Self {
+        let total = taxonomy.len();
+        let mut wings: Vec<(String, Vec<(String, u64)>)> = taxonomy
+            .into_iter()
+            .map(|(wing, rooms)| {
+                let mut rooms: Vec<(String, u64)> = rooms.into_iter().collect();
+                rooms.sort_by_key(|(_, drawers)| Reverse(*drawers));
+                (wing, rooms)
+            })
+            .collect();
+        wings.sort_by_key(|(_, rooms)| Reverse(rooms.iter().map(|(_, drawers)| drawers).sum::<u64>()));
+        wings.truncate(NAMES_MAX);
+        let mut left = OVERVIEW_BYTES_MAX - FRAME_BYTES;
+        let mut shown: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        let rooms_max = wings.iter().map(|(_, rooms)| rooms.len()).max().unwrap_or(0);
+        let ranks = (0..rooms_max).flat_map(|rank| wings.iter().map(move |wing| (rank, wing)));
+        for (wing, room) in ranks.filter_map(|(rank, (wing, rooms))| Some((wing, rooms.get(rank)?))) {
+            // With the colon and the brackets of the wing.
+            let of_wing = if shown.contains_key(wing) { 0 } else { json_bytes(wing) + 3 };
+            let Some(rest) = left.checked_sub(of_wing + json_bytes(room)) else { break };
+            left = rest;
+            shown.entry(wing.clone()).or_default().insert(room.0.clone(), room.1);
+        }
+        let of_shown = wings.iter().filter(|(wing, _)| shown.contains_key(wing)).map(|(_, rooms)| rooms.len());
+        let more_rooms = of_shown.sum::<usize>() - shown.values().map(BTreeMap::len).sum::<usize>();
+        Output { more_wings: (total - shown.len()) as u64, more_rooms: more_rooms as u64, taxonomy: shown }
+    }
 }
 
 impl TypedTool for GetTaxonomy {
@@ -37,6 +80,6 @@ impl TypedTool for GetTaxonomy {
         for place in context.engine.places(context.caller)? {
             *taxonomy.entry(wing(place.collection)).or_default().entry(place.section).or_default() += place.memories;
         }
-        Ok(Reply::json(crate::tool::to_value(&Output { taxonomy })?))
+        Ok(Reply::json(crate::tool::to_value(&Output::of(taxonomy))?))
     }
 }

@@ -1,20 +1,34 @@
 //! Rooms and tunnels in this dialect's terms.
 
-use loci_core::{Caller, Error, ErrorCode, Tunnel, TunnelEnd};
+use std::collections::BTreeMap;
+
+use loci_core::{Caller, Error, ErrorCode, Result, Tunnel, TunnelEnd};
 use loci_engine::Room;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arguments::wing;
+use crate::Reply;
+use crate::overview::{OVERVIEW_BYTES_MAX, fitting, is_zero, largest};
 use crate::wire::{Authorship, offset8601};
+
+/// Wings of a room that are named.
+const WINGS_MAX: usize = 5;
+/// Bytes of their names.
+const WINGS_BYTES_MAX: usize = 512;
+/// Bytes of an overview beside its rooms.
+const NOTICE_BYTES: usize = 128;
 
 /// A room, wherever it stands.
 #[derive(Serialize, JsonSchema)]
 pub struct Node {
     /// Its name.
     room: String,
-    /// The wings that it stands in.
+    /// The wings that it stands in; of many, the five with most of its drawers.
     wings: Vec<String>,
+    /// How many more wings it stands in.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_wings: u64,
     /// What kinds of things are in it: facts, events, decisions, preferences, advice, diary.
     halls: Vec<&'static str>,
     /// How many drawers are in it.
@@ -23,13 +37,16 @@ pub struct Node {
 
 impl From<Room> for Node {
     fn from(room: Room) -> Self {
-        Node {
-            halls: halls(&room.kinds),
-            room: room.section,
-            wings: room.collections.into_iter().map(wing).collect(),
-            count: room.memories,
-        }
+        let (wings, more_wings) = largest_wings(room.collections);
+        Node { halls: halls(&room.kinds), room: room.section, wings, more_wings, count: room.memories }
     }
+}
+
+/// The wings that hold most, by name, and how many more there are.
+pub fn largest_wings(collections: BTreeMap<Option<String>, u64>) -> (Vec<String>, u64) {
+    let counts = collections.into_iter().map(|(collection, memories)| (wing(collection), memories)).collect();
+    let (wings, more) = largest(counts, WINGS_MAX, WINGS_BYTES_MAX);
+    (wings.into_keys().collect(), more)
 }
 
 /// What kinds of things a room holds, in order.
@@ -55,6 +72,17 @@ pub fn not_found_in<'a>(argument: &'a str, tool: &'a str) -> impl Fn(Error) -> E
         }
         _ => error,
     }
+}
+
+/// The first rooms that fit into an overview, of so many in all, with a notice of the others.
+///
+/// # Errors
+/// As for [`to_value`](crate::tool::to_value).
+pub fn overview<T: Serialize>(rooms: Vec<T>, total: usize) -> Result<Reply> {
+    let shown = fitting(rooms, OVERVIEW_BYTES_MAX - NOTICE_BYTES);
+    let more = total - shown.len();
+    let notice = (more > 0).then(|| format!("{more} more rooms are not shown"));
+    Ok(Reply::json(crate::tool::to_value(&shown)?).with_notice(notice))
 }
 
 /// One end of a tunnel.

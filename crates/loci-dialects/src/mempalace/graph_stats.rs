@@ -8,11 +8,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::wing;
+use super::graph::largest_wings;
+use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, fitting, is_zero, largest};
 use crate::{Context, Hints, Reply, TypedTool};
+
+/// Bytes of the counts of wings, and of the rooms that bridge most.
+const HALF_BYTES_MAX: usize = OVERVIEW_BYTES_MAX / 2 - 128;
 
 pub struct GraphStats;
 
-/// Count rooms, the ties between them, and the rooms that bridge most wings. Rooms called `general` do not count.
+/// Count rooms, the ties between them, and the rooms that bridge most wings. Rooms called `general` do not count; those
+/// named after a type (fact, decision, note) tie nothing.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -26,8 +32,11 @@ pub struct Output {
     tunnel_rooms: u64,
     /// Ties: of each room the pairs of its wings, and the tunnels.
     total_edges: u64,
-    /// For each wing its rooms.
+    /// For each wing its rooms; of many, the 50 wings with most.
     rooms_per_wing: BTreeMap<String, u64>,
+    /// How many more wings there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_wings: u64,
     /// The rooms that bridge most wings, at most ten.
     top_tunnels: Vec<Top>,
 }
@@ -36,16 +45,19 @@ pub struct Output {
 struct Top {
     /// The room.
     room: String,
-    /// The wings that it stands in.
+    /// The wings that it stands in; of many, the five with most of its drawers.
     wings: Vec<String>,
+    /// How many more wings it stands in.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_wings: u64,
     /// How many drawers are in it.
     count: u64,
 }
 
 impl From<Room> for Top {
     fn from(room: Room) -> Self {
-        let wings = room.collections.into_iter().map(wing).collect();
-        Top { room: room.section, wings, count: room.memories }
+        let (wings, more_wings) = largest_wings(room.collections);
+        Top { room: room.section, wings, more_wings, count: room.memories }
     }
 }
 
@@ -60,12 +72,15 @@ impl TypedTool for GraphStats {
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
         let counts = context.engine.map_counts(context.caller)?;
+        let rooms = counts.rooms_per_collection.into_iter().map(|(name, rooms)| (wing(name), rooms)).collect();
+        let (rooms_per_wing, more_wings) = largest(rooms, NAMES_MAX, HALF_BYTES_MAX);
         let output = Output {
             total_rooms: counts.rooms,
             tunnel_rooms: counts.bridging_rooms,
             total_edges: counts.edges,
-            rooms_per_wing: counts.rooms_per_collection.into_iter().map(|(name, rooms)| (wing(name), rooms)).collect(),
-            top_tunnels: counts.top.into_iter().map(Top::from).collect(),
+            rooms_per_wing,
+            more_wings,
+            top_tunnels: fitting(counts.top.into_iter().map(Top::from).collect(), HALF_BYTES_MAX),
         };
         Ok(Reply::json(crate::tool::to_value(&output)?))
     }

@@ -9,12 +9,16 @@ use serde_json::Value;
 
 use super::arguments::{Faults, Meant, collection, meant};
 use super::record::by_room;
+use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes, largest};
 use crate::wire::string_or_null;
 use crate::{Context, Hints, Reply, TypedTool};
 
+/// Bytes of a reply beside the counts and the name of the wing.
+const FRAME_BYTES: usize = 128;
+
 pub struct ListRooms;
 
-/// List the rooms of a wing, or of all, with the number of drawers.
+/// List the rooms of a wing, or of all, with the number of drawers. Of many, the 50 largest.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -30,6 +34,9 @@ pub struct Output {
     wing: Option<String>,
     /// How many drawers are in each room, by its name. There are none in a wing that does not exist.
     rooms: BTreeMap<String, u64>,
+    /// How many more rooms there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_rooms: u64,
 }
 
 impl TypedTool for ListRooms {
@@ -52,7 +59,8 @@ impl TypedTool for ListRooms {
             let collection = collection(wing);
             places.retain(|place| place.collection == collection);
         }
-        let output = Output { wing, rooms: by_room(&places) };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+        let bytes_max = OVERVIEW_BYTES_MAX.saturating_sub(FRAME_BYTES + json_bytes(&wing));
+        let (rooms, more_rooms) = largest(by_room(&places), NAMES_MAX, bytes_max);
+        Ok(Reply::json(crate::tool::to_value(&Output { wing, rooms, more_rooms })?).with_notice(notice))
     }
 }

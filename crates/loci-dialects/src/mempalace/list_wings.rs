@@ -7,11 +7,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::record::by_wing;
+use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, largest};
 use crate::{Context, Hints, Reply, TypedTool};
+
+/// Bytes of a reply beside the counts.
+const FRAME_BYTES: usize = 128;
 
 pub struct ListWings;
 
-/// List the wings (people, projects, agents) with the number of drawers.
+/// List the wings (people, projects, agents) with the number of drawers. Of many, the 50 largest.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -21,6 +25,9 @@ pub struct Arguments {}
 pub struct Output {
     /// How many drawers are in each wing, by its name; `global` is for what is filed under none.
     wings: BTreeMap<String, u64>,
+    /// How many more wings there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_wings: u64,
 }
 
 impl TypedTool for ListWings {
@@ -34,6 +41,7 @@ impl TypedTool for ListWings {
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
         let wings = by_wing(&context.engine.places(context.caller)?);
-        Ok(Reply::json(crate::tool::to_value(&Output { wings })?))
+        let (wings, more_wings) = largest(wings, NAMES_MAX, OVERVIEW_BYTES_MAX - FRAME_BYTES);
+        Ok(Reply::json(crate::tool::to_value(&Output { wings, more_wings })?))
     }
 }

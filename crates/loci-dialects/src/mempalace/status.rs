@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::aaak::SPECIFICATION;
 use super::record::{by_room, by_wing};
+use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, largest};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// What an agent does with the palace.
@@ -22,6 +23,9 @@ before you make new ones. No secrets.
 one. A drawer that says it wrong is changed by mempalace_update_drawer.
 5. Write your diary (mempalace_diary_write) before a session ends: what you did, what you learned, what is open.";
 
+/// Bytes of the counts of wings, and of those of rooms: what the texts leave.
+const COUNTS_BYTES_MAX: usize = (OVERVIEW_BYTES_MAX - 4_096) / 2;
+
 pub struct Status;
 
 /// See what the palace holds, by wing and room, the rules for using it, and the shorthand for diaries. Call it first in
@@ -35,10 +39,16 @@ pub struct Arguments {}
 pub struct Output {
     /// All drawers that you may read, entries of diaries included.
     total_drawers: u64,
-    /// How many are in each wing; `global` is for what is filed under none.
+    /// How many are in each wing, of the 50 largest; `global` is for what is filed under none.
     wings: BTreeMap<String, u64>,
-    /// How many are in each room, in whichever wings it stands.
+    /// How many more wings there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_wings: u64,
+    /// How many are in each room, in whichever wings it stands, of the 50 largest.
     rooms: BTreeMap<String, u64>,
+    /// How many more rooms there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_rooms: u64,
     /// What to do with the palace, and when.
     protocol: &'static str,
     /// The shorthand that diaries are written in.
@@ -56,10 +66,14 @@ impl TypedTool for Status {
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
         let places = context.engine.places(context.caller)?;
+        let (wings, more_wings) = largest(by_wing(&places), NAMES_MAX, COUNTS_BYTES_MAX);
+        let (rooms, more_rooms) = largest(by_room(&places), NAMES_MAX, COUNTS_BYTES_MAX);
         let output = Output {
             total_drawers: places.iter().map(|place| place.memories).sum(),
-            wings: by_wing(&places),
-            rooms: by_room(&places),
+            wings,
+            more_wings,
+            rooms,
+            more_rooms,
             protocol: PROTOCOL,
             aaak_dialect: SPECIFICATION,
         };

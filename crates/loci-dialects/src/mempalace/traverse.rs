@@ -8,12 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{Faults, Meant, meant, wing};
-use super::graph::{Node, not_found_in};
+use super::graph::{Node, not_found_in, overview};
+use crate::overview::{fitting, is_zero};
 use crate::wire::Count;
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Steps without `max_hops`.
 const HOPS_DEFAULT: usize = 2;
+
+/// Connections of a room that are named.
+const CONNECTIONS_MAX: usize = 5;
+/// Bytes of their names.
+const CONNECTIONS_BYTES_MAX: usize = 512;
 
 pub struct Traverse;
 
@@ -39,6 +45,9 @@ pub struct Visited {
     /// What leads to it from the step before: `wing:` and the name of a wing that both stand in, or `tunnel:` and the
     /// id of a tunnel.
     connected_via: Vec<String>,
+    /// How many more of these there are, if they are many.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_connections: u64,
 }
 
 impl From<Step> for Visited {
@@ -47,11 +56,11 @@ impl From<Step> for Visited {
             Via::Collection(collection) => format!("wing:{}", wing(collection)),
             Via::Tunnel(id) => format!("tunnel:{id}"),
         };
-        Visited {
-            room: step.room.into(),
-            hop: step.hop,
-            connected_via: step.connected_via.into_iter().map(name).collect(),
-        }
+        let via = step.connected_via.len();
+        let names = step.connected_via.into_iter().take(CONNECTIONS_MAX).map(name).collect();
+        let connected_via = fitting(names, CONNECTIONS_BYTES_MAX);
+        let more_connections = (via - connected_via.len()) as u64;
+        Visited { room: step.room.into(), hop: step.hop, connected_via, more_connections }
     }
 }
 
@@ -72,8 +81,8 @@ impl TypedTool for Traverse {
         let hops_max = arguments.max_hops.map_or(HOPS_DEFAULT, |count| count.0).min(HOPS_MAX);
         let Meant { room, notice, .. } = meant(context, None, Some(arguments.start_room))?;
         let steps = context.engine.traverse(context.caller, &room.unwrap_or_default(), hops_max);
-        let steps = steps.map_err(not_found_in("start_room", "mempalace_list_rooms"))?;
-        let visited: Vec<Visited> = steps.into_iter().map(Visited::from).collect();
-        Ok(Reply::json(crate::tool::to_value(&visited)?).with_notice(notice))
+        let (steps, total) = steps.map_err(not_found_in("start_room", "mempalace_list_rooms"))?;
+        let reply = overview(steps.into_iter().map(Visited::from).collect(), total)?;
+        Ok(reply.with_further_notice(notice))
     }
 }

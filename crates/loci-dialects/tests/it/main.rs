@@ -10,5 +10,6 @@ mod cases;
 mod faulty_store;
 mod identifiers;
 mod not_found;
+mod overviews;
 mod schemas;
 mod wake_up;

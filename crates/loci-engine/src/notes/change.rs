@@ -67,16 +67,16 @@ impl Engine {
         caller: &Caller,
         id: &MemoryId,
         forgotten: Forgotten,
-        mut change: impl FnMut(Memory) -> Result<(Option<Change>, T)>,
+        mut change: impl FnMut(Memory) -> Result<(Vec<Change>, T)>,
     ) -> Result<Option<T>> {
         self.locks.change(id, || {
             let memory = self.writable_among(caller, id, forgotten)?;
             if self.is_note(&memory)? {
                 return Ok(None);
             }
-            let (change, done) = change(memory)?;
-            if let Some(change) = change {
-                let changes = not_note(&caller.space, id).into_iter().chain([change]).collect();
+            let (changes, done) = change(memory)?;
+            if !changes.is_empty() {
+                let changes = not_note(&caller.space, id).into_iter().chain(changes).collect();
                 self.commit(caller, changes)?;
             }
             Ok(Some(done))

@@ -61,7 +61,8 @@ impl Engine {
     /// Stores records of any space as they are, in their order, in as few transactions as may be: ids, moments, owners
     /// and revisions included. What is there already stays as it is; what is beyond the limits of a call, or cannot be
     /// stored, is noted in `brought`, and the rest goes on. What is softly deleted is not there, and is removed for good
-    /// for what has its id. A tunnel to a memory that is not there leads to its place; the collection `global` is none.
+    /// for what has its id. A tunnel to a memory that is not there leads to its place; the collection `global` is none, and
+    /// neither is one that has the name of the conversation.
     ///
     /// What is known of a file of notes that is missing makes room for what is known of one that is there.
     ///
@@ -193,6 +194,10 @@ impl Engine {
                 Record::Memory(memory) => {
                     let mut memory = memory.clone();
                     memory.place.collection = named_collection(memory.place.collection.take());
+                    // Archives of older versions have the name of a conversation there, too.
+                    if memory.place.collection.as_deref() == memory.conversation() {
+                        memory.place.collection = None;
+                    }
                     passages = Engine::passages(&memory.content, &memory.metadata(), memory.updated_at);
                     let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
                     job = is_pending.then(|| Change::Enqueue { memory: memory.id.clone(), due_at: self.now() });

@@ -6,7 +6,7 @@ use loci_core::{
 };
 
 use crate::models::quantised;
-use crate::ops::remember::{distinct, named_collection};
+use crate::ops::remember::distinct;
 use crate::{Engine, SearchMode, check};
 
 /// What a message weighs, and the long-term memory made from it until it is judged or repeated.
@@ -98,8 +98,7 @@ impl Engine {
         check_conversation(&thread, &messages)?;
         let owner = check::subject(caller)?;
         let now = self.now();
-        let mut said: Vec<Said> =
-            messages.into_iter().map(|message| self.said(caller, &thread, message, mint, now)).collect();
+        let mut said: Vec<Said> = messages.into_iter().map(|message| self.said(caller, message, mint, now)).collect();
         for (said, found) in said.iter_mut().zip(found) {
             found.write_to(&mut said.memory.attributes);
         }
@@ -143,21 +142,15 @@ impl Engine {
         found
     }
 
-    fn said(
-        &self,
-        caller: &Caller,
-        thread: &str,
-        message: Message,
-        mint: &dyn Fn() -> MemoryId,
-        now: Timestamp,
-    ) -> Said {
+    fn said(&self, caller: &Caller, message: Message, mint: &dyn Fn() -> MemoryId, now: Timestamp) -> Said {
         let Message { role, content, tags } = message;
         let tags = distinct(tags);
         let passages = Engine::passages(&content, &tags, now);
         let is_candidate = role == Role::Human && content.chars().count() > SHORT_CHARACTERS_MAX;
         let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
         let memory = Memory {
-            place: Place { collection: named_collection(Some(thread.to_owned())), section: "message".to_owned() },
+            // The conversation is the thread, and no place.
+            place: Place { collection: None, section: "message".to_owned() },
             tags,
             weight: INITIAL_WEIGHT,
             tier: Tier::ShortTerm,

@@ -1,5 +1,8 @@
 //! Deleting one's own memories so that they can still be brought back by hand for a while.
 
+use std::collections::HashSet;
+use std::slice;
+
 use loci_core::{
     Caller, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, RecordVerb, Result, Tier,
     Timestamp,
@@ -17,6 +20,8 @@ const NAMED_MAX: usize = 20;
 pub struct Discard {
     /// The one with this id.
     pub id: Option<MemoryId>,
+    /// Those of this thread.
+    pub thread: Option<String>,
     /// Those with all of these tags.
     pub tags: Vec<String>,
     /// Those first stored at this moment or later.
@@ -29,8 +34,8 @@ impl Engine {
     /// Softly deletes memories that belong to the caller, messages, what is kept for good and what was forgotten,
     /// but for what is kept apart; returns how many. Notes are [forgotten](Engine::forget_softly), and their files
     /// stay: one that cannot be changed is told of when all else is deleted. Whoever merely claims a name has what
-    /// came in through the same tool set. With a message goes the long-term memory that was made from it while that
-    /// awaits enrichment.
+    /// came in through the same tool set. With a message goes the long-term memory that was made from it, and
+    /// with that the message: by the id of either, both, which count as one.
     ///
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope
@@ -38,18 +43,23 @@ impl Engine {
     /// deleted until then stays deleted; for notes that remain, with their ids, what `forget_softly` has for the first.
     pub fn discard(&self, caller: &Caller, which: &Discard) -> Result<usize> {
         let filter = self.discarded(caller, which)?;
-        let (mut discarded, remaining) = self.forget_notes(caller, &filter, which.id.as_ref())?;
+        let only = which.id.as_ref().map(|id| self.message_behind(&filter, id));
+        let (mut discarded, remaining) = self.forget_notes(caller, &filter, only.as_ref())?;
         let notes = self.store.notes_among(&filter, usize::MAX)?;
-        let mut chosen = self.store.revisions(&filter, usize::MAX)?;
-        chosen.retain(|(id, _)| !notes.contains(id) && which.id.as_ref().is_none_or(|only| only == id));
+        let revisions = self.store.revisions(&filter, usize::MAX)?;
+        let mut chosen: Vec<MemoryId> = revisions.into_iter().map(|(id, _)| id).collect();
+        chosen.retain(|id| !notes.contains(id) && only.as_ref().is_none_or(|only| only == id));
+        let mut along = self.store.made_from(&caller.space, check::deleting_subject(caller)?, &chosen)?;
+        let known: HashSet<&MemoryId> = chosen.iter().collect();
+        along.retain(|id| !known.contains(id));
         loop {
-            let deleted = self.store.soft_delete(&filter, which.id.as_ref(), self.now(), DISCARD_BATCH_MAX)?;
+            let deleted = self.store.soft_delete(&filter, only.as_ref(), self.now(), DISCARD_BATCH_MAX)?;
             discarded += deleted;
             if deleted < DISCARD_BATCH_MAX {
                 break;
             }
         }
-        for (id, _) in &chosen {
+        for id in chosen.iter().chain(&along) {
             caller.trail.note(RecordVerb::Deleted, id.as_str(), None);
         }
         if remaining.is_empty() { Ok(discarded) } else { Err(notes_remain(discarded, &remaining)) }
@@ -62,7 +72,7 @@ impl Engine {
     pub fn count_discarded(&self, caller: &Caller, which: &Discard) -> Result<usize> {
         let filter = self.discarded(caller, which)?;
         if let Some(id) = &which.id {
-            let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop();
+            let found = self.store.get_all(&filter, slice::from_ref(id))?.pop();
             let Some(memory) = found else { return Ok(0) };
             let stays = memory.forgotten_at.is_some() && self.is_note(&memory)?;
             return Ok(usize::from(!stays));
@@ -74,19 +84,29 @@ impl Engine {
         Ok(all.saturating_sub(forgotten_notes))
     }
 
+    /// The message that a memory was made from, if both pass: what is deleted with it. Else the memory itself, be it
+    /// that it cannot be read, since a damaged one is deleted, too.
+    fn message_behind(&self, filter: &Filter, id: &MemoryId) -> MemoryId {
+        let passing = |id: &MemoryId| self.store.get_all(filter, slice::from_ref(id)).ok()?.pop();
+        let message = || passing(&passing(id)?.source?).filter(|message| message.tier == Tier::ShortTerm);
+        message().map_or_else(|| id.clone(), |message| message.id)
+    }
+
     /// What passes of the caller's memories.
     fn discarded(&self, caller: &Caller, which: &Discard) -> Result<Filter> {
         let owner = check::deleting_subject(caller)?.to_owned();
         check::tags("tags", &which.tags)?;
-        let Discard { id, tags, created_from, created_until } = which;
-        if id.is_none() && tags.is_empty() && created_from.is_none() && created_until.is_none() {
-            let message = "say which memories to delete: by an id, by tags or by a range of time";
+        let Discard { id, thread, tags, created_from, created_until } = which;
+        let is_empty = id.is_none() && thread.is_none() && tags.is_empty();
+        if is_empty && created_from.is_none() && created_until.is_none() {
+            let message = "say which memories to delete: by an id, a conversation, tags or a range of time";
             return Err(Error::new(ErrorCode::InvalidArgument, message));
         }
         Ok(Filter {
             owner: OwnerFilter::Only(owner),
             origin: caller.is_claimed.then(|| caller.origin.to_owned()),
             tiers: Tier::OF_CONVERSATIONS.to_vec(),
+            thread: thread.clone(),
             tags: tags.clone(),
             created_from: *created_from,
             created_until: *created_until,

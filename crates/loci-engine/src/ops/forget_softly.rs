@@ -1,13 +1,14 @@
 //! Forgetting a memory so that it stays and can be brought back.
 
-use loci_core::{Caller, Change, Expect, Forgotten, Memory, MemoryId, RecordVerb, Result};
+use loci_core::{Caller, Forgotten, Memory, MemoryId, RecordVerb, Result};
 
 use crate::Engine;
 use crate::notes::{Embedded, in_file_or_store};
+use crate::ops::update::put_next;
 
 impl Engine {
-    /// Marks a memory as forgotten, whatever tool set it came in through: of a note, in its file. One that is
-    /// forgotten already stays as it is, with its moment. Durable when it returns.
+    /// Marks a memory as forgotten, whatever tool set it came in through, and the message that it was made from; a note
+    /// in its file. One that is forgotten already stays as it is, with its moment. Durable when it returns.
     ///
     /// # Errors
     /// `not_found` if there is none that the caller may read, `forbidden` if it may only read it; `conflict` if
@@ -17,11 +18,13 @@ impl Engine {
         let in_store = || {
             self.change_in_store(caller, id, Forgotten::Show, |memory| {
                 if memory.forgotten_at.is_some() {
-                    return Ok((None, memory));
+                    return Ok((Vec::new(), memory));
                 }
-                let expect = Expect::Revision(memory.revision);
-                let forgotten = Memory { forgotten_at: Some(self.now()), revision: memory.revision + 1, ..memory };
-                Ok((Some(Change::Put { memory: Box::new(forgotten.clone()), passages: None, expect }), forgotten))
+                let forgotten = |memory: Memory| Memory { forgotten_at: Some(self.now()), ..memory };
+                let message = self.message_of(caller, &memory)?;
+                let (change, memory) = put_next(forgotten(memory), None);
+                let also = message.map(|message| put_next(forgotten(message), None).0);
+                Ok(([change].into_iter().chain(also).collect(), memory))
             })
         };
         in_file_or_store(|| self.forget_note(caller, id), in_store)

@@ -41,6 +41,8 @@ pub struct Recall<'a> {
     pub tiers: Vec<Tier>,
     /// Where to look.
     pub collections: CollectionFilter,
+    /// Only memories of this thread; of any, if none.
+    pub thread: Option<String>,
     /// Only these sections; all, if empty.
     pub sections: Vec<String>,
     /// Only memories with all of these tags.
@@ -61,6 +63,7 @@ impl<'a> Recall<'a> {
             query,
             tiers: vec![Tier::LongTerm],
             collections: CollectionFilter::Any,
+            thread: None,
             sections: Vec::new(),
             tags: Vec::new(),
             limit,
@@ -283,7 +286,7 @@ impl Engine {
     ) -> Result<Ranking> {
         check::query("query", request.query)?;
         let mut filter = self.filter(caller, request.collections.clone());
-        filter.tiers.clone_from(&request.tiers);
+        (filter.tiers, filter.thread) = (request.tiers.clone(), request.thread.clone());
         filter.sections.clone_from(&request.sections);
         check::tags("tags", &request.tags)?;
         filter.tags.clone_from(&request.tags);

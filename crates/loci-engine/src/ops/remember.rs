@@ -24,7 +24,7 @@ const SUPERSEDED_WEIGHT: f64 = 0.1;
 pub struct Remember {
     /// The text, stored byte for byte.
     pub content: String,
-    /// Project, conversation or wing; none is global, and so is that of the name `global`.
+    /// Project, scope or wing; none is global, and so is that of the name `global`.
     pub collection: Option<String>,
     /// Type, category or room; none is the kind.
     pub section: Option<String>,

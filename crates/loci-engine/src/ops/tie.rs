@@ -10,7 +10,7 @@ use loci_core::{
 use sha2::{Digest, Sha256};
 
 use crate::ops::names::{alike, hint};
-use crate::ops::walk::GENERAL_SECTION;
+use crate::ops::walk::{GENERAL_SECTION, is_type};
 use crate::{Engine, check};
 
 /// What lies at the other end of a tie.
@@ -159,7 +159,7 @@ impl Engine {
     }
 
     /// Where tunnels and shared names of sections lead from a place: tunnels first, oldest first, then the same
-    /// section in other collections, by their names (a section called `general` leads nowhere); at most
+    /// section in other collections, by their names (`general` and mere types lead nowhere); at most
     /// [`TRAVERSED_MAX`]. At most `previews` memories of each.
     ///
     /// # Errors
@@ -191,8 +191,8 @@ impl Engine {
                 (end.clone(), Some(tunnel))
             })
             .collect();
-        let shares_the_name =
-            |place: &&Place<'_>| place.1 == section && section != GENERAL_SECTION && place.0 != collection;
+        let ties_by_name = section != GENERAL_SECTION && !is_type(section);
+        let shares_the_name = |place: &&Place<'_>| place.1 == section && ties_by_name && place.0 != collection;
         let untied: Vec<(TunnelEnd, Option<Tunnel>)> = totals
             .keys()
             .filter(shares_the_name)

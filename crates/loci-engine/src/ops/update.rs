@@ -86,7 +86,7 @@ impl Engine {
                 anew.map(|(anew, passage)| Passage { vector: passage.vector.clone(), ..anew }).collect()
             });
             let (change, memory) = put_next(memory, passages);
-            Ok((Some(change), memory))
+            Ok((vec![change], memory))
         })?;
         let Some(memory) = revised else { return Ok(None) };
         let embedding = text.map_or(Embedding::Done, |(_, _, embedding)| embedding);
@@ -146,7 +146,7 @@ impl Engine {
 }
 
 /// Puts a memory in the place of its last revision, with its passages, if they change with it.
-fn put_next(memory: Memory, passages: Option<Vec<Passage>>) -> (Change, Memory) {
+pub(crate) fn put_next(memory: Memory, passages: Option<Vec<Passage>>) -> (Change, Memory) {
     let expect = Expect::Revision(memory.revision);
     let memory = Memory { revision: memory.revision + 1, ..memory };
     (Change::Put { memory: Box::new(memory.clone()), passages, expect }, memory)

@@ -1,18 +1,48 @@
 //! The graph of places, as it is at this moment: a node for each name of a section (but `general`), and an edge
-//! where one section stands in two collections, or where a tunnel ties two. Computed from counts that the store
+//! where one section stands in two collections, or where a tunnel ties two. A section that is a mere type is tied by
+//! tunnels alone. Computed from counts that the store
 //! keeps, never kept itself.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::limits::{HOPS_MAX, TRAVERSED_MAX};
-use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Filter, Page, Result, Timestamp, Tunnel, TunnelEnd};
+use loci_core::{
+    Caller, CollectionFilter, Error, FilingOrder, Filter, MEMORY_KINDS, Page, Result, Timestamp, Tunnel, TunnelEnd,
+};
 
 use crate::Engine;
 use crate::ops::names::{alike, hint};
 
 /// The section that says nothing, and so ties nothing.
 pub const GENERAL_SECTION: &str = "general";
+
+/// Sections that say what something is, and nothing of its subject: tool sets file under them where no room was named.
+/// Wherever these stand, they tie nothing by themselves.
+const TYPES: [&str; 17] = [
+    "ai",
+    "assistant",
+    "bootstrap",
+    "context",
+    "convention",
+    "conversations",
+    "diary",
+    "drawer",
+    "feedback",
+    "gotcha",
+    "human",
+    "message",
+    "note",
+    "rule",
+    "system",
+    "tool",
+    "user",
+];
+
+/// Whether a section is a mere type: its name says nothing of a subject.
+pub(crate) fn is_type(section: &str) -> bool {
+    MEMORY_KINDS.contains(&section) || TYPES.contains(&section)
+}
 
 /// Nodes that the figures name.
 const TOP_MAX: usize = 10;
@@ -24,8 +54,8 @@ const ASKED_ONE_BY_ONE_MAX: usize = 16;
 pub struct Room {
     /// The name of the section.
     pub section: String,
-    /// The collections that it stands in, in order; none is global.
-    pub collections: Vec<Option<String>>,
+    /// The collections that it stands in, with the memories that it holds in each; none is global.
+    pub collections: BTreeMap<Option<String>, u64>,
     /// The kinds of the memories in it, in order.
     pub kinds: Vec<String>,
     /// How many memories it holds.
@@ -86,13 +116,13 @@ struct Map {
 
 impl Engine {
     /// A walk from a section, breadth first: by hop, then by memories (most first), then by name; at most
-    /// [`TRAVERSED_MAX`] nodes. Two are neighbours when they stand in one collection
-    /// or a tunnel ties them.
+    /// [`TRAVERSED_MAX`] nodes, and how many there are in all. Two are neighbours when they stand in one collection
+    /// or a tunnel ties them; mere types when a tunnel does.
     ///
     /// # Errors
     /// `not_found` if the caller can read nothing in a section of that name, with up to five that sound alike, and
     /// for [`GENERAL_SECTION`]; `unavailable` if the store cannot be read.
-    pub fn traverse(&self, caller: &Caller, section: &str, hops_max: usize) -> Result<Vec<Step>> {
+    pub fn traverse(&self, caller: &Caller, section: &str, hops_max: usize) -> Result<(Vec<Step>, usize)> {
         let map = self.map(caller)?;
         let Some((start, _)) = map.rooms.get_key_value(section) else {
             if section == GENERAL_SECTION {
@@ -106,12 +136,13 @@ impl Engine {
     }
 
     /// The nodes that bridge two different collections: those that stand in both, or from one to the other of which a
-    /// tunnel leads. With one collection given, those that bridge it and any other; with none, all. Most memories
-    /// first, then by name; at most [`TRAVERSED_MAX`]. The inner none is global.
+    /// tunnel leads; mere types by a tunnel alone. With one collection given, those that bridge it and any other; with
+    /// none, all. Most memories first, then by name; at most [`TRAVERSED_MAX`], and how many there are in all. The inner
+    /// none is global.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn bridges(&self, caller: &Caller, between: [Option<Option<&str>>; 2]) -> Result<Vec<Bridge>> {
+    pub fn bridges(&self, caller: &Caller, between: [Option<Option<&str>>; 2]) -> Result<(Vec<Bridge>, usize)> {
         let map = self.map(caller)?;
         let between = between.map(|collection| match collection {
             None => CollectionFilter::Any,
@@ -119,11 +150,12 @@ impl Engine {
             Some(Some(name)) => CollectionFilter::Only(name.to_owned()),
         });
         let tied = map.tied_between(&between);
-        let is_bridge = |room: &&Room| tied.contains(room.section.as_str()) || room.stands_in_both(&between);
+        let is_bridge = |room: &&Room| tied.contains(room.section.as_str()) || room.ties_both(&between);
         let mut rooms: Vec<&Room> = map.rooms.values().filter(is_bridge).collect();
         rooms.sort_by_key(|room| Reverse(room.memories));
         let bridge = |room: &Room| Ok(Bridge { room: room.clone(), newest: self.newest(caller, room)? });
-        rooms.into_iter().take(TRAVERSED_MAX).map(bridge).collect()
+        let total = rooms.len();
+        Ok((rooms.into_iter().take(TRAVERSED_MAX).map(bridge).collect::<Result<_>>()?, total))
     }
 
     /// When the memory was first stored that came last into the node.
@@ -142,7 +174,7 @@ impl Engine {
         let of = |collection: &Option<String>| {
             newest(collection.clone().map_or(CollectionFilter::Global, CollectionFilter::Only))
         };
-        room.collections.iter().map(of).try_fold(None, |last, next| Ok(last.max(next?)))
+        room.collections.keys().map(of).try_fold(None, |last, next| Ok(last.max(next?)))
     }
 
     /// The graph in figures.
@@ -152,15 +184,14 @@ impl Engine {
     pub fn map_counts(&self, caller: &Caller) -> Result<MapCounts> {
         let map = self.map(caller)?;
         let tied: BTreeSet<&str> = map.tunnels.iter().flat_map(sections).collect();
-        let is_bridging = |room: &&Room| room.collections.len() > 1 || tied.contains(room.section.as_str());
+        let is_bridging = |room: &&Room| room.ties() > 0 || tied.contains(room.section.as_str());
         let mut bridging: Vec<&Room> = map.rooms.values().filter(is_bridging).collect();
         bridging.sort_by_key(|room| Reverse((room.collections.len(), room.memories)));
         let mut rooms_per_collection = BTreeMap::new();
         let mut edges = map.tunnels.len() as u64;
         for room in map.rooms.values() {
-            let collections = room.collections.len() as u64;
-            edges += collections * collections.saturating_sub(1) / 2;
-            for collection in &room.collections {
+            edges += room.ties();
+            for collection in room.collections.keys() {
                 *rooms_per_collection.entry(collection.clone()).or_default() += 1;
             }
         }
@@ -178,23 +209,21 @@ impl Engine {
         for tally in self.places(caller)?.into_iter().filter(|tally| tally.section != GENERAL_SECTION) {
             let room = rooms.entry(tally.section).or_insert_with_key(|section| Room {
                 section: section.clone(),
-                collections: Vec::new(),
+                collections: BTreeMap::new(),
                 kinds: Vec::new(),
                 memories: 0,
             });
-            room.collections.push(tally.collection);
+            *room.collections.entry(tally.collection).or_default() += tally.memories;
             room.kinds.push(tally.kind);
             room.memories += tally.memories;
         }
         for room in rooms.values_mut() {
-            room.collections.sort_unstable();
-            room.collections.dedup();
             room.kinds.sort_unstable();
             room.kinds.dedup();
         }
         let mut tunnels = self.seen_tunnels(caller)?;
         let is_there = |end: &TunnelEnd| {
-            rooms.get(&end.section).is_some_and(|room| room.collections.binary_search(&end.collection).is_ok())
+            rooms.get(&end.section).is_some_and(|room| room.collections.contains_key(&end.collection))
         };
         tunnels.retain(|tunnel| is_there(&tunnel.source) && is_there(&tunnel.target));
         Ok(Map { rooms, tunnels })
@@ -206,11 +235,17 @@ fn sections(tunnel: &Tunnel) -> [&str; 2] {
 }
 
 impl Room {
-    /// Whether it stands in two different collections that are asked for.
-    fn stands_in_both(&self, between: &[CollectionFilter; 2]) -> bool {
-        let stands_in = |asked: &CollectionFilter| self.collections.iter().any(|name| asked.admits(name.as_deref()));
+    /// The pairs of its collections, which it ties unless it is a mere type.
+    fn ties(&self) -> u64 {
+        let collections = self.collections.len() as u64;
+        if is_type(&self.section) { 0 } else { collections * collections.saturating_sub(1) / 2 }
+    }
+
+    /// Whether it ties two different collections that are asked for.
+    fn ties_both(&self, between: &[CollectionFilter; 2]) -> bool {
+        let stands_in = |asked: &CollectionFilter| self.collections.keys().any(|name| asked.admits(name.as_deref()));
         let are_one = between[0] == between[1] && between[0] != CollectionFilter::Any;
-        self.collections.len() > 1 && !are_one && between.iter().all(stands_in)
+        self.ties() > 0 && !are_one && between.iter().all(stands_in)
     }
 }
 
@@ -225,10 +260,10 @@ impl Map {
     }
 
     /// The nodes within that many hops of the start, as [`Engine::traverse`] orders them.
-    fn walk(&self, start: &str, hops_max: usize) -> Vec<Step> {
+    fn walk(&self, start: &str, hops_max: usize) -> (Vec<Step>, usize) {
         let mut members: BTreeMap<&Option<String>, Vec<&str>> = BTreeMap::new();
-        for room in self.rooms.values() {
-            for collection in &room.collections {
+        for room in self.rooms.values().filter(|room| !is_type(&room.section)) {
+            for collection in room.collections.keys() {
                 members.entry(collection).or_default().push(&room.section);
             }
         }
@@ -245,7 +280,7 @@ impl Map {
             reached.extend(nearest.keys().copied());
             let mut next: BTreeMap<&str, BTreeSet<Via>> = BTreeMap::new();
             for room in nearest.keys().filter_map(|section| self.rooms.get(*section)) {
-                for collection in &room.collections {
+                for collection in room.collections.keys().filter(|_| !is_type(&room.section)) {
                     // Whoever comes to a collection first leads to all that stand in it.
                     for section in members.remove(collection).unwrap_or_default() {
                         next.entry(section).or_default().insert(Via::Collection(collection.clone()));
@@ -263,11 +298,9 @@ impl Map {
             let mut ring: Vec<Step> = ring.collect();
             ring.sort_by_key(|step| Reverse(step.room.memories));
             steps.append(&mut ring);
-            if nearest.is_empty() || steps.len() >= TRAVERSED_MAX {
-                break;
-            }
         }
+        let total = steps.len();
         steps.truncate(TRAVERSED_MAX);
-        steps
+        (steps, total)
     }
 }

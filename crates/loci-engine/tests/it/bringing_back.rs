@@ -218,6 +218,31 @@ fn the_collection_global_is_none() {
     assert_eq!(archive(&*store), [record(named)]);
 }
 
+/// Archives of older versions file what was said, and what was made of it, under the name of the conversation.
+#[test]
+fn a_conversation_comes_back_as_no_collection() {
+    let thread = Some(Thread { name: "talk".to_owned(), position: 0 });
+    let of = |id: &str, collection: &str, memory: Memory| {
+        let place = Place { collection: Some(collection.to_owned()), section: "other".to_owned() };
+        owned("ann", Memory { id: MemoryId::new(id), place, thread: thread.clone(), ..memory })
+    };
+    let text = filed("", "text");
+    let completed = Memory { enrichment: Some(EnrichmentStatus::Completed), ..text.clone() };
+    let rows = [
+        (of("message", "talk", Memory { tier: Tier::ShortTerm, ..text.clone() }), None),
+        (of("kept", "talk", completed.clone()), None),
+        (of("moved", "shop", completed), Some("shop")),
+        (of("mined", "talk", text), Some("talk")),
+    ];
+    let Bench { engine, store, .. } = bench();
+    let records = rows.clone().map(|(memory, _)| record(memory));
+    engine.bring_back(&Caller::local(), &records, &mut BroughtBack::default()).unwrap();
+    for (memory, expected) in rows {
+        let found = store.get(&memory.space, &memory.id).unwrap().unwrap();
+        assert_eq!((found.place.collection.as_deref(), found.thread), (expected, memory.thread), "{}", memory.id);
+    }
+}
+
 /// The same ids and keys with other contents.
 fn newer() -> Vec<Archived> {
     let mut there = everything_there_is();

@@ -26,7 +26,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
 
     let first = store.get(&ann.space, &said.ids[0]).unwrap().unwrap();
     let expected = Memory {
-        place: Place { collection: Some("c1".to_owned()), section: "message".to_owned() },
+        place: Place { collection: None, section: "message".to_owned() },
         tags: vec!["family".to_owned(), "travel".to_owned()],
         tier: Tier::ShortTerm,
         thread: Some(Thread { name: "c1".to_owned(), position: 0 }),
@@ -43,7 +43,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
     let [candidate] = candidates.as_slice() else { panic!("{candidates:?}") };
     let expected = Memory {
         id: candidate.id.clone(),
-        place: Place { collection: Some("c1".to_owned()), section: "other".to_owned() },
+        place: Place { collection: None, section: "other".to_owned() },
         kind: "other".to_owned(),
         tier: Tier::LongTerm,
         source: Some(first.id.clone()),
@@ -88,13 +88,17 @@ fn only_long_messages_of_people_make_candidates() {
 }
 
 #[test]
-fn the_conversation_named_global_is_no_collection() {
-    let Bench { engine, store, .. } = bench();
-    let ann = caller("ann", &WRITER);
-    let said = say(&engine, &ann, "global", vec![human(LONG)]).unwrap();
-    let memory = store.get(&ann.space, &said.ids[0]).unwrap().unwrap();
-    assert_eq!((memory.place.collection, memory.thread.unwrap().name.as_str()), (None, "global"));
-    assert_eq!(listed(&engine, &ann)[0].place.collection, None);
+fn a_conversation_is_no_collection() {
+    for name in ["talk", "global"] {
+        let Bench { engine, store, .. } = bench();
+        let ann = caller("ann", &WRITER);
+        let said = say(&engine, &ann, name, vec![human(LONG)]).unwrap();
+        let message = store.get(&ann.space, &said.ids[0]).unwrap().unwrap();
+        for memory in [&message, &listed(&engine, &ann)[0]] {
+            assert_eq!((memory.place.collection.as_deref(), memory.conversation()), (None, Some(name)));
+        }
+        assert_eq!(engine.collections(&ann).unwrap(), Vec::<String>::new());
+    }
 }
 
 #[test]

@@ -68,6 +68,7 @@ impl Store for FaultyStore {
         retire_model(model: &ModelId, limit: usize) -> usize;
         has_other_dimensions(model: &ModelId, dimensions: usize) -> bool;
         soft_delete(filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize;
+        made_from(space: &Space, owner: &str, sources: &[MemoryId]) -> Vec<MemoryId>;
         thread_end(space: &Space, owner: &str, thread: &str) -> u64;
         accesses(space: &Space, ids: &[MemoryId]) -> Vec<u64>;
         touch(touches: &[Touch]) -> ();

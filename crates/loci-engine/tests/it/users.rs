@@ -72,21 +72,44 @@ fn all(engine: &Engine, caller: &Caller) -> u64 {
 }
 
 #[test]
-fn with_a_message_goes_what_waits_to_be_made_from_it() {
-    for is_completed in [false, true] {
+fn a_message_and_what_was_made_from_it_go_together() {
+    for (is_completed, by_message) in [(false, false), (false, true), (true, false), (true, true)] {
         let Bench { engine, store, .. } = bench();
         let ann = caller("ann", &WRITER);
         let said = say(&engine, &ann, "c1", vec![message(Role::Human, LONG)]).unwrap();
+        let kept = listed(&engine, &ann)[0].clone();
         if is_completed {
-            complete(&store, &listed(&engine, &ann)[0]);
+            complete(&store, &kept);
         }
-        let which = Discard { id: Some(said.ids[0].clone()), ..Discard::default() };
+        let id = if by_message { &said.ids[0] } else { &kept.id };
+        let which = Discard { id: Some(id.clone()), ..Discard::default() };
+        assert_eq!(engine.count_discarded(&ann, &which), Ok(1));
         assert_eq!(engine.discard(&ann, &which), Ok(1));
-        assert_eq!(all(&engine, &ann), u64::from(is_completed));
-        assert_eq!(found(&engine, &ann, "budget").len(), usize::from(is_completed));
+        assert_eq!((all(&engine, &ann), found(&engine, &ann, "budget")), (0, Vec::new()));
         // Softly: its position stays taken.
         say(&engine, &ann, "c1", vec![message(Role::Human, "more")]).unwrap();
         assert_eq!(store.thread_end(&ann.space, "ann", "c1"), Ok(2));
+    }
+}
+
+/// Through the other tool sets, which see what was made from a message alone.
+#[test]
+fn a_message_goes_with_what_was_made_from_it_wherever_that_is_deleted() {
+    let rows: [fn(&Engine, &Caller, &MemoryId); 2] = [
+        |engine, caller, id| engine.forget(caller, id).unwrap(),
+        |engine, caller, id| drop(engine.forget_softly(caller, id).unwrap()),
+    ];
+    for delete in rows {
+        let Bench { engine, .. } = bench();
+        let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+        for caller in [&ann, &bob] {
+            say(&engine, caller, "c1", vec![message(Role::Human, LONG)]).unwrap();
+        }
+        let kept = listed(&engine, &ann)[0].id.clone();
+        delete(&engine, &ann, &kept);
+        let both = Recall { tiers: Tier::OF_CONVERSATIONS.to_vec(), ..question("budget") };
+        let left = |caller| (all(&engine, caller), engine.recall(caller, &both).unwrap().hits.len());
+        assert_eq!([left(&ann), left(&bob)], [(0, 0), (2, 1)]);
     }
 }
 

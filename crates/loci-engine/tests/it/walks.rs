@@ -56,20 +56,20 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
     file(&engine, &local, (Some("web"), "auth"), "decision", Visibility::Common);
     let tunnel = engine.tie(&local, end((Some("web"), "auth")), end((Some("farm"), "hens")), None).unwrap().id;
     let by_tunnel = [Via::Tunnel(tunnel)];
-    let steps = engine.traverse(&local, "auth", 2).unwrap();
+    let (steps, _) = engine.traverse(&local, "auth", 2).unwrap();
     assert_eq!(
         walked(&steps),
         [("auth", 0, &[][..]), ("billing", 1, &[wing("api")]), ("hens", 1, &by_tunnel), ("stock", 2, &[wing("shop")])]
     );
     let auth = Room {
         section: "auth".to_owned(),
-        collections: vec![Some("api".to_owned()), Some("web".to_owned())],
+        collections: BTreeMap::from([(Some("api".to_owned()), 1), (Some("web".to_owned()), 2)]),
         kinds: vec!["decision".to_owned(), "fact".to_owned()],
         memories: 3,
     };
     assert_eq!(steps[0].room, auth);
-    assert_eq!(walked(&engine.traverse(&local, "hens", 0).unwrap()), [("hens", 0, &[][..])]);
-    assert_eq!(walked(&engine.traverse(&local, "island", 10).unwrap()), [("island", 0, &[][..])]);
+    assert_eq!(walked(&engine.traverse(&local, "hens", 0).unwrap().0), [("hens", 0, &[][..])]);
+    assert_eq!(walked(&engine.traverse(&local, "island", 10).unwrap().0), [("island", 0, &[][..])]);
     for (start, says) in [("Auth", "`auth`"), ("ghost", "list"), ("general", "no part of the graph")] {
         let error = engine.traverse(&local, start, 2).unwrap_err();
         assert!(error.code == ErrorCode::NotFound && error.message.contains(says), "{error}");
@@ -108,7 +108,8 @@ fn bridges_of_two_wings_of_one_and_of_all() {
         ([Some(Some("ghost")), web], &[]),
     ];
     for (between, expected) in rows {
-        let found = engine.bridges(&local, between).unwrap();
+        let (found, total) = engine.bridges(&local, between).unwrap();
+        assert_eq!(found.len(), total);
         let names: Vec<&str> = found.iter().map(|bridge| bridge.room.section.as_str()).collect();
         assert_eq!(names, expected, "{between:?}");
     }
@@ -151,16 +152,18 @@ fn a_walk_is_bounded_in_rooms_and_in_hops() {
     };
     let crowd = engine();
     file_all(&crowd, &|_| vec!["one".to_owned()]);
-    let steps = crowd.traverse(&Caller::local(), "room59", 1).unwrap();
+    let (steps, total) = crowd.traverse(&Caller::local(), "room59", 1).unwrap();
+    assert_eq!(total, rooms.len());
     let names: Vec<&str> = steps.iter().map(|step| step.room.section.as_str()).collect();
     assert_eq!((names.len(), names[0], names[1], names[49]), (limits::TRAVERSED_MAX, "room59", "room00", "room48"));
     // Each shares a wing with the next one alone.
     let chain = engine();
     file_all(&chain, &|number| [number, number + 1].map(|wing| wing.to_string()).to_vec());
-    let steps = chain.traverse(&Caller::local(), "room00", usize::MAX).unwrap();
+    let (steps, _) = chain.traverse(&Caller::local(), "room00", usize::MAX).unwrap();
     let hops: Vec<usize> = steps.iter().map(|step| step.hop).collect();
     assert_eq!(hops, (0..=limits::HOPS_MAX).collect::<Vec<_>>());
-    assert_eq!(chain.bridges(&Caller::local(), [None, None]).unwrap().len(), limits::TRAVERSED_MAX);
+    let (bridges, total) = chain.bridges(&Caller::local(), [None, None]).unwrap();
+    assert_eq!((bridges.len(), total), (limits::TRAVERSED_MAX, rooms.len()));
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn the_newest_of_a_room_is_found_in_few_wings_and_in_many() {
         for wing in [Some(1), None] {
             let newest = file(wing, "plan");
             file(Some(1), "other");
-            let bridges = engine.bridges(&local, [None, None]).unwrap();
+            let (bridges, _) = engine.bridges(&local, [None, None]).unwrap();
             let found: Vec<_> = bridges.iter().map(|bridge| (bridge.room.collections.len(), bridge.newest)).collect();
             assert_eq!(found, [(wings, Some(newest))]);
         }
@@ -221,16 +224,22 @@ impl Model {
         self.filed.iter().map(|filed| filed.place.1).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    fn all_wings(&self, section: &str) -> impl Iterator<Item = Option<&'static str>> {
+        self.filed.iter().filter(move |filed| filed.place.1 == section).map(|filed| filed.place.0)
+    }
+
+    /// The wings that a room ties: of a mere type none.
     fn wings(&self, section: &str) -> BTreeSet<Option<&'static str>> {
-        self.filed.iter().filter(|filed| filed.place.1 == section).map(|filed| filed.place.0).collect()
+        self.all_wings(section).filter(|_| section != "fact").collect()
     }
 
     fn room(&self, section: &str) -> Room {
         let inside = || self.filed.iter().filter(|filed| filed.place.1 == section);
+        let count = |wing| inside().filter(|filed| filed.place.0 == wing).count() as u64;
         let kinds: BTreeSet<String> = inside().map(|filed| filed.kind.to_owned()).collect();
         Room {
             section: section.to_owned(),
-            collections: self.wings(section).into_iter().map(|wing| wing.map(str::to_owned)).collect(),
+            collections: self.all_wings(section).map(|wing| (wing.map(str::to_owned), count(wing))).collect(),
             kinds: kinds.into_iter().collect(),
             memories: inside().count() as u64,
         }
@@ -298,7 +307,7 @@ impl Model {
             }
         }
         expected.sort_by_key(|(room, _)| (Reverse(room.memories), room.section.clone()));
-        let found = engine.bridges(caller, between).unwrap();
+        let (found, _) = engine.bridges(caller, between).unwrap();
         let found: Vec<_> = found.into_iter().map(|bridge| (bridge.room, bridge.newest)).collect();
         assert_eq!(found, expected, "{between:?}");
     }
@@ -310,7 +319,7 @@ impl Model {
         for section in &sections {
             let wings = self.wings(section);
             edges += wings.iter().flat_map(|one| wings.iter().filter(move |other| one < *other)).count();
-            for wing in wings {
+            for wing in self.all_wings(section).collect::<BTreeSet<_>>() {
                 *per_wing.entry(wing.map(str::to_owned)).or_default() += 1;
             }
         }
@@ -339,7 +348,7 @@ fn end_of(end: &TunnelEnd) -> TunnelEnd {
 #[test]
 fn random_graphs_are_as_in_a_model() {
     const WINGS: [Option<&str>; 5] = [None, Some("a"), Some("b"), Some("c"), Some("d")];
-    const ROOMS: [&str; 7] = ["attic", "barn", "cellar", "den", "entry", "flat", GENERAL_SECTION];
+    const ROOMS: [&str; 7] = ["attic", "barn", "cellar", "den", "entry", "fact", GENERAL_SECTION];
     const NAMES: [&str; 2] = ["ann", "bob"];
     for seed in 0..150 {
         // Shown when a step fails.
@@ -387,7 +396,7 @@ fn random_graphs_are_as_in_a_model() {
                     assert_eq!(steps.unwrap_err().code, ErrorCode::NotFound);
                     continue;
                 }
-                assert_eq!(steps.unwrap(), model.walk(section, hops_max), "from {section}, {hops_max} hops");
+                assert_eq!(steps.unwrap().0, model.walk(section, hops_max), "from {section}, {hops_max} hops");
             }
             for one in WINGS.map(Some).into_iter().chain([None]) {
                 for other in WINGS.map(Some).into_iter().chain([None]) {

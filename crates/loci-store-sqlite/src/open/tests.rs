@@ -179,7 +179,8 @@ fn both() -> [Memory; 4] {
         ..of_ann("full", "zebra", 1, 9)
     };
     let message = Memory {
-        place: talk.clone(),
+        // Filed in the conversation then, which is no place any more.
+        place: Place { collection: None, ..talk.clone() },
         tier: Tier::ShortTerm,
         thread: thread("talk", 4),
         ..of_ann("message", "lemur", 2, 8)

@@ -172,7 +172,7 @@ promises! {
         a_softly_deleted_successor_hides_nothing,
         a_soft_deletion_keeps_to_its_filter_and_id,
         a_soft_deletion_keeps_to_its_limit,
-        pending_offspring_is_softly_deleted_too,
+        offspring_is_softly_deleted_too,
         concurrent_soft_deletions_leave_nothing_behind;
     forgetting:
         a_forgotten_memory_shows_to_those_alone_who_ask,

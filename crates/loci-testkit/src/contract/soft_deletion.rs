@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use loci_core::{EnrichmentStatus, ErrorCode, Filter, Memory, ModelId, OwnerFilter, Store, Superseded};
+use loci_core::{EnrichmentStatus, ErrorCode, Filter, Memory, MemoryId, ModelId, OwnerFilter, Store, Superseded};
 
 use super::examples::{
     NOW, delete, embed, enqueue, filter, memory, message, pending_offspring, private, put, replace, space, vector,
@@ -100,7 +100,7 @@ pub(super) fn a_soft_deletion_keeps_to_its_limit(make: MakeStore<'_>) {
     assert_eq!((delete(9), delete(9)), (2, 0));
 }
 
-pub(super) fn pending_offspring_is_softly_deleted_too(make: MakeStore<'_>) {
+pub(super) fn offspring_is_softly_deleted_too(make: MakeStore<'_>) {
     let store = make();
     let source = message("ann", 0);
     add(&*store, &source);
@@ -112,9 +112,12 @@ pub(super) fn pending_offspring_is_softly_deleted_too(make: MakeStore<'_>) {
     add(&*store, &pending_offspring("anothers", &message("ann", 1)));
     commit(&*store, enqueue("pending", NOW));
     commit(&*store, enqueue("bobs", NOW));
+    let made = |sources: &[MemoryId]| store.made_from(&source.space, "ann", sources).expect("the store can be read");
+    assert_eq!(made(&[id("missing"), source.id.clone()]), ["completed", "pending", "plain"].map(id));
     let narrow = Filter { tiers: vec![source.tier], ..filter() };
     assert_eq!(store.soft_delete(&narrow, Some(&source.id), NOW, 1), Ok(1), "the offspring does not pass");
-    assert_eq!(admitted(&*store, &filter()), ["anothers", "bobs", "completed", "plain"]);
+    assert_eq!(admitted(&*store, &filter()), ["anothers", "bobs"]);
+    assert_eq!(made(std::slice::from_ref(&source.id)), []);
     assert_eq!(admitted(&*store, &Filter { space: space("other"), ..filter() }), ["elsewhere"]);
     assert_eq!(store.job_counts().map(|counts| counts.waiting), Ok(1), "its job is gone");
 }
