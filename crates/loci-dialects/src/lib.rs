@@ -12,6 +12,7 @@ mod lenient;
 pub mod mememory;
 pub mod memory_mcp;
 pub mod mempalace;
+mod redaction;
 mod schema;
 mod tool;
 pub mod vault;
