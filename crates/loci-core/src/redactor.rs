@@ -124,6 +124,12 @@ impl<'a> Redacted<'a> {
 pub trait Redactor: Send + Sync {
     /// The text without its secrets. Redacting a redacted text changes nothing.
     fn redact<'a>(&self, text: &'a str) -> Redacted<'a>;
+
+    /// The same for a file of a project, where a mark of what is private counts only with its end and outside of
+    /// backticks.
+    fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
+        self.redact(text)
+    }
 }
 
 #[cfg(test)]

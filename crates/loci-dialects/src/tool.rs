@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use loci_core::{Caller, Error, ErrorCode, Memory, Ownership, Redactions, Result, Scope, Scopes, Trail};
+use loci_core::{Caller, Error, ErrorCode, Memory, Ownership, Result, Scope, Scopes, Trail};
 use loci_engine::{Engine, check};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::audit::BegunCall;
 use crate::lenient;
+use crate::redaction;
 use crate::schema::{self, Checker};
 
 /// Everything a call has to work with.
@@ -382,10 +383,12 @@ impl Dialect {
         };
         let acting = Context { caller: &caller, ..context };
         let begun = BegunCall::of(self, tool, context.caller, acting, &arguments);
-        let redacted = if tool.hints.read_only { None } else { redacted(context.engine, &arguments) };
-        let outcome = tool.prepare(&caller, arguments);
-        let outcome = outcome.and_then(|arguments| may_act.and_then(|()| (tool.run)(acting, arguments)));
-        let outcome = outcome.map(|reply| reply.with_further_notice(redacted));
+        let outcome = tool.prepare(&caller, arguments).and_then(|arguments| {
+            may_act?;
+            let stores = tool.operation.ends_with(":write");
+            let redacted = if stores { redaction::taken_out(context.engine, &arguments)? } else { None };
+            Ok((tool.run)(acting, arguments)?.with_further_notice(redacted))
+        });
         begun.end(&outcome);
         outcome
     }
@@ -416,21 +419,6 @@ impl Dialect {
         // Each call has a trail of its own.
         Caller { origin: self.name, ownership: self.ownership, trail: Trail::default(), ..caller.clone() }
     }
-}
-
-/// Says which secrets the engine takes out of the arguments of a call that writes, if it takes any.
-fn redacted(engine: &Engine, arguments: &Value) -> Option<String> {
-    fn add_texts(engine: &Engine, value: &Value, found: &mut Redactions) {
-        match value {
-            Value::String(text) => found.add_all(&engine.redact_written(text).found()),
-            Value::Array(items) => items.iter().for_each(|item| add_texts(engine, item, found)),
-            Value::Object(fields) => fields.values().for_each(|field| add_texts(engine, field, found)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-    let mut found = Redactions::default();
-    add_texts(engine, arguments, &mut found);
-    (!found.is_empty()).then(|| format!("secrets were taken out before anything was stored: {found}"))
 }
 
 /// A resource or a template of a dialect.

@@ -38,9 +38,17 @@ impl Engine {
         self.redaction.scope == RedactionScope::Everything
     }
 
-    /// The text of a file without its secrets; as it is, if the scope leaves files out.
+    /// The text of a transcript without its secrets; as it is, if the scope leaves transcripts out.
     pub fn redact_mined<'a>(&self, text: &'a str) -> Redacted<'a> {
         if self.redaction.scope == RedactionScope::Nothing { Redacted::unchanged(text) } else { self.redact(text) }
+    }
+
+    /// The text of a project's file without its secrets; as it is, if the scope leaves files out.
+    pub fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
+        match (&self.redaction.redactor, self.redaction.scope) {
+            (None, _) | (_, RedactionScope::Nothing) => Redacted::unchanged(text),
+            (Some(redactor), _) => redactor.redact_file(text),
+        }
     }
 
     /// The text that a caller wrote, without its secrets; as it is, if the scope leaves that out.
@@ -53,13 +61,16 @@ impl Engine {
         self.redaction.redactor.as_ref().map_or_else(|| Redacted::unchanged(text), |redactor| redactor.redact(text))
     }
 
-    /// The same in place, counted in `found`.
+    /// The text without its secrets, whatever the scope. It may be of a file: a mark of what is private counts only with
+    /// its end and outside of backticks.
+    pub(crate) fn redact_known<'a>(&self, text: &'a str) -> Redacted<'a> {
+        let redactor = self.redaction.redactor.as_ref();
+        redactor.map_or_else(|| Redacted::unchanged(text), |redactor| redactor.redact_file(text))
+    }
+
+    /// As [`Engine::redact`] in place, counted in `found`.
     pub(crate) fn redact_in_place(&self, text: &mut String, found: &mut Redactions) {
-        let redacted = self.redact(text);
-        if !redacted.removed.is_empty() {
-            found.add_all(&redacted.found());
-            *text = redacted.text.into_owned();
-        }
+        replace(text, found, |text| self.redact(text));
     }
 
     /// Takes the secrets out of a text that a caller wrote, if the scope has that.
@@ -75,27 +86,36 @@ impl Engine {
         if self.redacts_everything() {
             let Remember { content, summary, tags, citations, attributes, .. } = &mut request;
             let texts = std::iter::once(content).chain(summary).chain(tags);
-            self.redact_parts(texts, citations, attributes);
+            redact_parts(texts, citations, attributes, |text| self.redact(text));
         }
         request
     }
+}
 
-    /// Takes the secrets out of the parts of a memory, and writes into its attributes which these were; returns them.
-    pub(crate) fn redact_parts<'a>(
-        &self,
-        texts: impl Iterator<Item = &'a mut String>,
-        citations: &'a mut [Citation],
-        attributes: &mut BTreeMap<String, String>,
-    ) -> Redactions {
-        let mut found = Redactions::default();
-        let cited = citations.iter_mut().flat_map(|citation| {
-            let Citation { kind: _, reference, locator, pin, excerpt } = citation;
-            std::iter::once(reference).chain(locator).chain(pin).chain(excerpt)
-        });
-        texts.chain(cited).for_each(|text| self.redact_in_place(text, &mut found));
-        let said = attributes.iter_mut().filter(|(name, _)| *name != Redactions::ATTRIBUTE);
-        said.for_each(|(_, value)| self.redact_in_place(value, &mut found));
-        found.write_to(attributes);
-        found
+/// Takes the secrets out of the parts of a memory, and writes into its attributes which these were; returns them.
+pub(crate) fn redact_parts<'a>(
+    texts: impl Iterator<Item = &'a mut String>,
+    citations: &'a mut [Citation],
+    attributes: &mut BTreeMap<String, String>,
+    redact: impl for<'t> Fn(&'t str) -> Redacted<'t>,
+) -> Redactions {
+    let mut found = Redactions::default();
+    let cited = citations.iter_mut().flat_map(|citation| {
+        let Citation { kind: _, reference, locator, pin, excerpt } = citation;
+        std::iter::once(reference).chain(locator).chain(pin).chain(excerpt)
+    });
+    texts.chain(cited).for_each(|text| replace(text, &mut found, &redact));
+    let said = attributes.iter_mut().filter(|(name, _)| *name != Redactions::ATTRIBUTE);
+    said.for_each(|(_, value)| replace(value, &mut found, &redact));
+    found.write_to(attributes);
+    found
+}
+
+/// Takes the secrets that `redact` finds out of a text, counted in `found`.
+fn replace(text: &mut String, found: &mut Redactions, redact: impl for<'t> Fn(&'t str) -> Redacted<'t>) {
+    let redacted = redact(text);
+    if !redacted.removed.is_empty() {
+        found.add_all(&redacted.found());
+        *text = redacted.text.into_owned();
     }
 }

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::random::{is_computed, is_password, is_random};
+use crate::random::{is_computed, is_identifier, is_name_path, is_password, is_random};
+use crate::special::Found;
+use crate::{JUDGED_MAX, work};
 
 /// Parts of names that a secret may be assigned to; where one stands, the name is looked at.
 pub const NAME_PARTS: [&str; 9] =
@@ -22,34 +24,79 @@ const VALUE_MAX: usize = 4096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
     Password,
+    /// A password or, as in `PASS: TestServer2`, that something went well.
+    Outcome,
     Random(&'static str),
+    /// A key, or the id of one as GPG and git know it.
+    KeyId,
 }
 
-/// The value that is assigned to the name around `hit`, with its kind, if it is a secret.
-pub fn secret(text: &str, hit: Range<usize>) -> Option<(Range<usize>, &'static str)> {
-    let bytes = text.as_bytes();
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    let before = &bytes[hit.start.saturating_sub(NAME_BEFORE_MAX)..hit.start];
-    let mut start = hit.start - before.iter().rev().take_while(|byte| is_name(byte)).count();
-    // The `n` of `\n` is no part of the name.
-    if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
-        start += 1;
+/// The value that is assigned to the name around `hit`, with its kind, if it is a secret; and where the value ends that
+/// was judged, if one was.
+pub fn secret(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
+    let Some(assignment) = Assignment::around(text, hit) else { return (None, 0) };
+    (assignment.secret(), assignment.value.end)
+}
+
+/// A value that is assigned to a name which announces a secret.
+struct Assignment<'a> {
+    text: &'a str,
+    family: Family,
+    value: Range<usize>,
+    is_quoted: bool,
+    /// What stands between the name and the value.
+    operator: &'a str,
+}
+
+impl<'a> Assignment<'a> {
+    fn around(text: &'a str, hit: Range<usize>) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        let before = &bytes[hit.start.saturating_sub(NAME_BEFORE_MAX)..hit.start];
+        let mut start = hit.start - before.iter().rev().take_while(|byte| is_name(byte)).count();
+        // The `n` of `\n` is no part of the name.
+        if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
+            start += 1;
+        }
+        let after = &bytes[hit.end..bytes.len().min(hit.end + NAME_AFTER_MAX)];
+        let end = hit.end + after.iter().take_while(|byte| is_name(byte) && **byte != b'.').count();
+        work::read(end - start);
+        let name = text.get(start..end)?;
+        let value_at = value_start(bytes, start, end, name)?;
+        let family = family(name)?;
+        let (value, is_quoted) = value(bytes, value_at)?;
+        Some(Assignment { text, family, value, is_quoted, operator: text.get(end..value_at)? })
     }
-    let after = &bytes[hit.end..bytes.len().min(hit.end + NAME_AFTER_MAX)];
-    let end = hit.end + after.iter().take_while(|byte| is_name(byte) && **byte != b'.').count();
-    let name = text.get(start..end)?;
-    let value_at = value_start(bytes, start, end, name)?;
-    let family = family(name)?;
-    let (range, is_quoted) = value(bytes, value_at)?;
-    let found = text.get(range.clone())?;
-    if found.contains("[redacted") || found.contains("://") || (!is_quoted && is_computed(found)) {
-        return None;
+
+    fn secret(&self) -> Option<Found> {
+        let value = self.text.get(self.value.clone())?;
+        let value = &value[..value.floor_char_boundary(JUDGED_MAX)];
+        if value.contains("[redacted") || value.contains("://") || (!self.is_quoted && self.is_code(value)) {
+            return None;
+        }
+        let kind = match self.family {
+            Family::Outcome if !self.is_quoted || !self.operator.contains([':', '=']) => return None,
+            Family::Password | Family::Outcome => {
+                (is_password(value, self.is_quoted) || is_random(value)).then_some("password")?
+            }
+            Family::KeyId if is_key_id(value) => return None,
+            Family::KeyId => is_random(value).then_some("api-key")?,
+            Family::Random(kind) => is_random(value).then_some(kind)?,
+        };
+        Some((self.value.clone(), kind))
     }
-    let kind = match family {
-        Family::Password => (is_password(found, is_quoted) || is_random(found)).then_some("password")?,
-        Family::Random(kind) => is_random(found).then_some(kind)?,
-    };
-    Some((range, kind))
+
+    /// Whether an unquoted value is a part of a program or of a template.
+    fn is_code(&self, value: &str) -> bool {
+        let is_compared = self.operator.contains("==");
+        // In settings there are mostly no spaces before the `=`, and a word with a number is a password there.
+        let is_spaced = self.operator.contains([' ', '\t']) && self.operator.contains('=');
+        is_compared
+            || value.starts_with('!')
+            || is_computed(value)
+            || is_name_path(value)
+            || is_identifier(value, is_spaced)
+    }
 }
 
 /// Where the value begins that is assigned to a name, before its quote.
@@ -80,7 +127,8 @@ fn value_start(bytes: &[u8], start: usize, end: usize, name: &str) -> Option<usi
         return Some(at + spaces(at));
     }
     // A call or a list, with the value in quotes: `set("api_key", "value")`.
-    if matches!(bytes.get(at), Some(b'(' | b',')) {
+    let is_list = bytes.get(at) == Some(&b',') && matches!(bytes[at - 1], b'"' | b'\'' | b'`');
+    if is_list || bytes.get(at) == Some(&b'(') {
         at += 1;
         at += spaces(at);
         return matches!(bytes.get(at), Some(b'"' | b'\'' | b'`')).then_some(at);
@@ -110,36 +158,52 @@ fn value(bytes: &[u8], mut at: usize) -> Option<(Range<usize>, bool)> {
     let rest = &bytes[begin..limit];
     if quotes > 0 {
         let quote = bytes[begin - 1];
-        let length = rest.iter().position(|byte| *byte == quote || matches!(byte, b'\n' | b'\\'))?;
+        let length = rest.iter().position(|byte| *byte == quote || matches!(byte, b'\n' | b'\\'));
+        work::read(length.unwrap_or(rest.len()));
+        let length = length?;
         return (rest[length] != b'\n').then_some((begin..begin + length, true));
     }
-    let mut length = 0;
+    let (mut length, mut open) = (0, 0_usize);
     while length < rest.len() {
         let next = rest.get(length + 1).copied();
         let is_last = next.is_none_or(|next| next.is_ascii_whitespace() || b"\"'`,;)]}<".contains(&next));
         let is_end = match rest[length] {
             byte if byte.is_ascii_whitespace() || byte.is_ascii_control() => true,
-            b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' => true,
-            b',' | b')' | b']' | b'}' | b'.' => is_last,
-            b';' | b'&' => is_last || begins_assignment(&rest[length + 1..]),
+            b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b'|' => true,
+            b')' | b']' | b'}' if open == 0 => true,
+            b'.' => is_last,
+            b',' | b';' | b'&' => is_last || begins_assignment(&rest[length + 1..]),
             _ => false,
         };
         if is_end {
             break;
         }
+        match rest[length] {
+            b'(' | b'[' | b'{' => open += 1,
+            b')' | b']' | b'}' => open -= 1,
+            _ => {}
+        }
         length += 1;
     }
+    work::read(length);
     (length > 0).then_some((begin..begin + length, false))
 }
 
-/// Whether it goes on with `name=`.
+/// Whether it goes on with `name=` or `name:`.
 fn begins_assignment(rest: &[u8]) -> bool {
     let name = rest
         .iter()
         .take(40)
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b' '))
         .count();
-    name > 0 && rest.get(name) == Some(&b'=')
+    work::read(name);
+    name > 0 && matches!(rest.get(name), Some(b'=' | b':'))
+}
+
+/// Whether a value is the id of a key as GPG writes it: the last 16 of its 40 digits, or all.
+fn is_key_id(value: &str) -> bool {
+    let digits = value.strip_prefix("0x").unwrap_or(value);
+    matches!(digits.len(), 16 | 40) && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte))
 }
 
 /// The words of a name, in small letters: `dbApiKey_2` is `db`, `api`, `key`, `2`.
@@ -277,6 +341,20 @@ fn family(name: &str) -> Option<Family> {
     let word = words[last].as_str();
     let word = word.strip_suffix('s').filter(|word| !word.ends_with('s')).unwrap_or(word);
     let ends_with = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
+    let has = |part: &str| words.iter().any(|word| word == part);
+    // Keys of tables and of files in a store, and the ids of signed assemblies.
+    let before = |distance: usize| last.checked_sub(distance).map(|at| words[at].as_str());
+    let is_open = match word {
+        "key" => before(1) == Some("primary") || (before(1) == Some("3") && before(2) == Some("s")),
+        "token" => before(1) == Some("key"),
+        _ => false,
+    };
+    if is_open {
+        return None;
+    }
+    if words.len() == 1 && word == "pass" {
+        return Some(Family::Outcome);
+    }
     if ends_with(&["password", "passwd", "passwrd", "pwd", "passphrase", "passcode"])
         || ["pass", "dbpass", "userpass", "psw"].contains(&word)
     {
@@ -285,7 +363,6 @@ fn family(name: &str) -> Option<Family> {
     if words.iter().any(|word| word == "aws") && words.iter().any(|word| word.contains("secret")) {
         return Some(Family::Random("aws-secret-key"));
     }
-    let has = |part: &str| words.iter().any(|word| word == part);
     if word == "accountkey" || (has("account") && word == "key") {
         return Some(Family::Random("azure-storage-key"));
     }
@@ -299,8 +376,10 @@ fn family(name: &str) -> Option<Family> {
         return Some(Family::Random("credential"));
     }
     let is_private = has("private") || word == "privatekey";
+    let is_signing = ["signing", "gpg", "pgp"].iter().any(|part| has(part)) || word == "signingkey";
     let is_key = (word == "key" && words.len() > 1) || ends_with(&KEYS);
-    is_key.then_some(Family::Random(if is_private { "private-key" } else { "api-key" }))
+    let kind = if is_private { "private-key" } else { "api-key" };
+    is_key.then_some(if is_signing && !is_private { Family::KeyId } else { Family::Random(kind) })
 }
 
 #[cfg(test)]
@@ -326,6 +405,12 @@ mod tests {
             ("bypass", None),
             ("password_hash", None),
             ("tokenizer", None),
+            ("pass", Some(Family::Outcome)),
+            ("signing_key", Some(Family::KeyId)),
+            ("primaryKey", None),
+            ("primary_api_key", Some(Family::Random("api-key"))),
+            ("s3_key", None),
+            ("keyToken", None),
         ] {
             assert_eq!(family(name), expected, "{name}");
         }
@@ -353,7 +438,7 @@ mod tests {
         ] {
             let text = form.replace('@', &value);
             let at = text.to_ascii_lowercase().find("key").unwrap();
-            let found = secret(&text, at..at + 3).map(|(range, kind)| (text[range].to_owned(), kind));
+            let found = secret(&text, at..at + 3).0.map(|(range, kind)| (text[range].to_owned(), kind));
             assert_eq!(found, Some((value.clone(), "api-key")), "{form}");
         }
     }
@@ -368,10 +453,18 @@ mod tests {
             "PASSWORD=${DB_PASSWORD2}",
             "password = config.password2",
             "token != null",
+            "password: bytes):",
+            "if (password == other9value) {",
+            "passwd = layer1+layer2",
+            "password = parameter1;",
+            "f(password=new_password1)",
+            "secret_key = winreg.EnumKey64Value",
+            "token: !GetAtt9Xq2w7Lp4Zr8Kd",
+            "(PKCS_15_TOKEN, \"pkcs-9-at-pkcs15q7w\")",
         ] {
             let lower = text.to_ascii_lowercase();
             let at = ["key", "passw", "token"].iter().find_map(|part| lower.find(part)).unwrap();
-            assert_eq!(secret(text, at..at + 3), None, "{text}");
+            assert_eq!(secret(text, at..at + 3).0, None, "{text}");
         }
     }
 }

@@ -49,6 +49,13 @@ pub struct Form {
     pub max: usize,
 }
 
+impl Form {
+    /// Whether names of functions, caches and images begin so, too, so that what follows has to look random.
+    pub fn is_common(&self) -> bool {
+        ["fw_", "hf_", "api_org_", "key-", "xapp-", "secret_"].contains(&self.prefix)
+    }
+}
+
 const ANY: usize = usize::MAX;
 
 macro_rules! forms {

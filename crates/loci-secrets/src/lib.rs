@@ -17,6 +17,7 @@ mod assignment;
 mod forms;
 mod random;
 mod special;
+mod work;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -35,6 +36,12 @@ pub const PRIVATE: &str = "private";
 const PASSES_MAX: usize = 8;
 /// Bytes of a secret that are looked at before it is taken for one.
 const FORM_REACH_MAX: usize = 4096;
+/// Bytes of a secret or a value by which it is judged.
+const JUDGED_MAX: usize = 512;
+/// Bytes before a secret that say more of it.
+const NEAR_MAX: usize = 64;
+/// Beginnings of secrets from which the same bytes are read.
+const READINGS_MAX: usize = 8;
 
 const PRIVATE_BEGIN: &str = "<private>";
 const PRIVATE_END: &str = "</private>";
@@ -47,15 +54,39 @@ impl Redactor for SecretRedactor {
     fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
         redact(text)
     }
+
+    fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
+        redact_file(text)
+    }
 }
 
-/// The text without its secrets: each is replaced by a mark with its kind, what is marked as private is dropped.
+/// The marks that begin what is private.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PrivateMarks {
+    /// All: one without an end reaches to the end of its paragraph, or of its line where no empty line follows.
+    All,
+    /// Those with an end, outside of backticks.
+    Closed,
+}
+
+/// The text without its secrets: each is replaced by a mark with its kind, what is marked as private is dropped. A mark
+/// `<private>` without an end reaches to the end of its paragraph, or of its line where no empty line follows.
 /// Redacting what this returns changes nothing. The first call builds the tables, which takes some milliseconds.
 pub fn redact(text: &str) -> Redacted<'_> {
+    redact_with(text, PrivateMarks::All)
+}
+
+/// The same for a file of a project, which may be about such marks: only what stands between two of them outside of
+/// backticks is dropped.
+pub fn redact_file(text: &str) -> Redacted<'_> {
+    redact_with(text, PrivateMarks::Closed)
+}
+
+fn redact_with(text: &str, marks: PrivateMarks) -> Redacted<'_> {
     let finder = Finder::get();
     let mut redacted = Redacted::unchanged(text);
     for pass in 0..PASSES_MAX {
-        let cuts = finder.cuts(&redacted.text, pass + 1 == PASSES_MAX);
+        let cuts = finder.cuts(&redacted.text, marks, pass + 1 == PASSES_MAX);
         if cuts.is_empty() {
             break;
         }
@@ -111,6 +142,7 @@ enum Trigger {
     Form(&'static Form),
     Name,
     NamePass,
+    JsonWebToken,
     Private,
     /// A form that [`special`] knows; the pattern has to stand exactly so, if it is case-sensitive.
     Special {
@@ -128,7 +160,6 @@ fn specials() -> Vec<Trigger> {
     let any_case = |pattern, find| Trigger::Special { pattern, is_exact: false, find };
     let mut specials = vec![
         exact("-----BEGIN ", special::private_key),
-        exact("eyJ", special::json_web_token),
         exact("://", special::url_password),
         exact(" -u ", special::flag_password),
         exact(" --user ", special::flag_password),
@@ -167,6 +198,7 @@ impl Finder {
         rows.extend(FORMS.iter().map(|form| (form.prefix, Trigger::Form(form))));
         rows.extend(NAME_PARTS.map(|part| (part, Trigger::Name)));
         rows.push((NAME_PART_PASS, Trigger::NamePass));
+        rows.push(("eyJ", Trigger::JsonWebToken));
         rows.extend(specials().into_iter().filter_map(|trigger| match trigger {
             Trigger::Special { pattern, .. } => Some((pattern, trigger)),
             _ => None,
@@ -181,30 +213,39 @@ impl Finder {
     }
 
     /// The pieces to take out of a text, in order. As long as something is marked as private, only that.
-    fn cuts(&self, text: &str, is_last_pass: bool) -> Vec<Cut> {
+    fn cuts(&self, text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
         let mut cuts: Vec<Cut> = Vec::new();
         // Up to where a secret is known that nothing within has to be looked for in.
         let mut certain_end = 0;
+        let mut is_private_known = false;
+        let (mut forms, mut names, mut web_tokens) = (Readings::default(), Readings::default(), Readings::default());
         for hit in self.patterns.find_overlapping_iter(text) {
             let (range, trigger) = (hit.start()..hit.end(), self.triggers[hit.pattern().as_usize()]);
-            if matches!(trigger, Trigger::Private) {
-                return private_cuts(text, is_last_pass);
+            if matches!(trigger, Trigger::Private) && !is_private_known {
+                let cuts = private_cuts(text, marks, is_last_pass);
+                if !cuts.is_empty() {
+                    return cuts;
+                }
+                is_private_known = true;
             }
             if range.start < certain_end {
                 continue;
             }
             let (found, is_certain) = match trigger {
-                Trigger::Form(form) => (of_form(text, range, form), true),
+                Trigger::Form(form) => (forms.read(text, range, |text, hit| of_form(text, hit, form)), true),
                 Trigger::Special { pattern, is_exact, find } => {
                     let is_there = !is_exact || &text[range.clone()] == pattern;
                     (if is_there { find(text, range) } else { None }, true)
                 }
+                Trigger::JsonWebToken if &text[range.clone()] == "eyJ" => {
+                    (web_tokens.read(text, range, special::json_web_token), true)
+                }
                 Trigger::NamePass => {
                     let is_name_end = text.as_bytes().get(range.end).is_none_or(|next| !next.is_ascii_alphanumeric());
-                    (if is_name_end { assignment::secret(text, range) } else { None }, false)
+                    (if is_name_end { names.read(text, range, assignment::secret) } else { None }, false)
                 }
-                Trigger::Name => (assignment::secret(text, range), false),
-                Trigger::Private => (None, true),
+                Trigger::Name => (names.read(text, range, assignment::secret), false),
+                Trigger::JsonWebToken | Trigger::Private => (None, true),
             };
             if let Some((range, kind)) = found {
                 if is_certain {
@@ -214,6 +255,38 @@ impl Finder {
             }
         }
         joined(cuts)
+    }
+}
+
+/// How often the text around was read for secrets of one sort. A text that consists of their beginnings would else be
+/// read to its end from each of them.
+#[derive(Debug, Default)]
+struct Readings {
+    /// Up to where it was read.
+    end: usize,
+    /// From how many beginnings.
+    count: usize,
+}
+
+impl Readings {
+    /// The secret that `find` sees at a hit; none within what was read [`READINGS_MAX`] times. `find` says up to where it
+    /// read, too.
+    fn read(
+        &mut self,
+        text: &str,
+        hit: Range<usize>,
+        find: impl FnOnce(&str, Range<usize>) -> (Option<Found>, usize),
+    ) -> Option<Found> {
+        let is_within = hit.start < self.end;
+        if is_within && self.count >= READINGS_MAX {
+            return None;
+        }
+        let (found, end) = find(text, hit.clone());
+        if end > hit.end {
+            self.count = if is_within { self.count + 1 } else { 1 };
+            self.end = self.end.max(end);
+        }
+        found
     }
 }
 
@@ -235,30 +308,41 @@ fn joined(mut cuts: Vec<Cut>) -> Vec<Cut> {
     joined
 }
 
-/// The secret of this form whose beginning is there.
-fn of_form(text: &str, hit: Range<usize>, form: &Form) -> Option<Found> {
+/// The secret of this form whose beginning is there, and up to where it was looked for.
+fn of_form(text: &str, hit: Range<usize>, form: &Form) -> (Option<Found>, usize) {
     let bytes = text.as_bytes();
     if &text[hit.clone()] != form.prefix || !is_boundary(bytes, hit.start) {
-        return None;
+        return (None, 0);
     }
     let is_of = |byte: &&u8| form.alphabet.has(**byte);
-    let reach = &bytes[hit.end..bytes.len().min(hit.end + FORM_REACH_MAX)];
-    let mut length = reach.iter().take_while(is_of).count();
+    let reach_max = form.max.saturating_add(1).min(FORM_REACH_MAX);
+    let reach = &bytes[hit.end..bytes.len().min(hit.end + reach_max)];
+    let read = reach.iter().take_while(is_of).count();
+    work::read(read);
     // A full stop ends a sentence and no secret.
-    while length > 0 && matches!(reach[length - 1], b'.') {
-        length -= 1;
-    }
+    let length = reach[..read].iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1);
     let ends = bytes.get(hit.end + length).is_none_or(|next| !next.is_ascii_alphanumeric());
-    if length < form.min || length > form.max || !(ends || length == FORM_REACH_MAX) {
-        return None;
-    }
-    let tail = text.get(hit.end..hit.end + length)?;
-    if random::is_placeholder(tail) {
-        return None;
-    }
-    // The rest of one that is longer than what was looked at.
-    let rest = if length == FORM_REACH_MAX { bytes[hit.end + length..].iter().take_while(is_of).count() } else { 0 };
-    Some((hit.start..hit.end + length + rest, form.kind))
+    let secret = || {
+        if length < form.min || length > form.max || !(ends || length == FORM_REACH_MAX) {
+            return None;
+        }
+        let tail = &text[hit.end..hit.end + length];
+        let judged = &tail[..tail.len().min(JUDGED_MAX)];
+        if random::is_placeholder(judged) || (form.is_common() && !random::is_random(judged)) {
+            return None;
+        }
+        // Names of caches end with a hash behind a `key-`.
+        let before = &bytes[hit.start.saturating_sub(NEAR_MAX)..hit.start];
+        let is_cache = before.windows(5).any(|word| word.eq_ignore_ascii_case(b"cache"));
+        if form.prefix == "key-" && (before.ends_with(b"-") || is_cache) {
+            return None;
+        }
+        // The rest of one that is longer than what was looked at.
+        let rest =
+            if length == FORM_REACH_MAX { bytes[hit.end + length..].iter().take_while(is_of).count() } else { 0 };
+        Some((hit.start..hit.end + length + rest, form.kind))
+    };
+    (secret(), hit.end + read)
 }
 
 /// Whether a word may begin there: not within another, but after an escape such as `\n` or `%20`.
@@ -274,36 +358,98 @@ fn is_boundary(bytes: &[u8], at: usize) -> bool {
             && before(2).is_some_and(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Cuts of all that is marked as private: from each mark to the one that ends it, or to the end of the text. In the last pass, all
-/// from the first mark on.
-fn private_cuts(text: &str, is_last_pass: bool) -> Vec<Cut> {
+/// Cuts of all that is marked as private, as [`PrivateMarks`] says. In the last pass, all from the first of them on.
+fn private_cuts(text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
     let lower = text.to_ascii_lowercase();
-    let mut cuts = Vec::new();
-    let mut at = 0;
-    while let Some(start) = lower[at..].find(PRIVATE_BEGIN).map(|start| at + start) {
-        let end = if is_last_pass { text.len() } else { private_end(&lower, start) };
-        cuts.push(Cut { range: start..end, kind: PRIVATE, is_certain: true });
-        at = end;
+    let in_code = if marks == PrivateMarks::Closed { code_spans(text) } else { Vec::new() };
+    let is_in_code = |at: usize| {
+        let following = in_code.partition_point(|span| span.start <= at);
+        following > 0 && in_code[following - 1].contains(&at)
+    };
+    // The marks that were not ended yet, and the pieces: those within another are joined with it.
+    let (mut open, mut cuts): (Vec<usize>, Vec<Cut>) = (Vec::new(), Vec::new());
+    let cut = |range: Range<usize>| Cut { range, kind: PRIVATE, is_certain: true };
+    for (at, _) in lower.match_indices('<') {
+        let rest = &lower[at..];
+        let (is_begin, is_end) = (rest.starts_with(PRIVATE_BEGIN), rest.starts_with(PRIVATE_END));
+        if !(is_begin || is_end) || is_in_code(at) {
+            continue;
+        }
+        if is_begin {
+            open.push(at);
+        } else if let Some(start) = open.pop() {
+            cuts.push(cut(start..at + PRIVATE_END.len()));
+        }
+    }
+    if marks == PrivateMarks::All && !open.is_empty() {
+        let last_empty_line = last_empty_line(text);
+        let mut end = 0;
+        for start in open {
+            if start >= end {
+                end = unclosed_end(text, start, last_empty_line);
+            }
+            cuts.push(cut(start..end));
+        }
+    }
+    let mut cuts = joined(cuts);
+    if is_last_pass && let Some(first) = cuts.first_mut() {
+        first.range.end = text.len();
+        cuts.truncate(1);
     }
     cuts
 }
 
-/// Where the mark ends that begins there. Marks within it have ends of their own.
-fn private_end(lower: &str, start: usize) -> usize {
-    let (mut at, mut depth) = (start + PRIVATE_BEGIN.len(), 1_usize);
-    while let Some(next) = lower[at..].find('<').map(|next| at + next) {
-        let rest = &lower[next..];
-        at = next + 1;
-        if rest.starts_with(PRIVATE_BEGIN) {
-            depth += 1;
-        } else if rest.starts_with(PRIVATE_END) {
-            depth -= 1;
-            if depth == 0 {
-                return next + PRIVATE_END.len();
+/// Where the last line begins that is empty; none, if none is.
+fn last_empty_line(text: &str) -> Option<usize> {
+    let mut end = text.len();
+    text.split_inclusive('\n').rev().find_map(|line| {
+        end -= line.len();
+        line.trim().is_empty().then_some(end)
+    })
+}
+
+/// Where that ends which begins with a mark without an end: with its paragraph, or with its line where no empty line
+/// follows.
+fn unclosed_end(text: &str, start: usize, last_empty_line: Option<usize>) -> usize {
+    let rest = &text[start..];
+    let has_paragraph_end = last_empty_line.is_some_and(|line| line > start);
+    let mut end = start;
+    for line in rest.split_inclusive('\n') {
+        if !has_paragraph_end {
+            return start + line.trim_end_matches(['\n', '\r']).len();
+        }
+        if end > start && line.trim().is_empty() {
+            break;
+        }
+        end += line.len();
+    }
+    end
+}
+
+/// The pieces of a text between backticks, in their order: in a line, and whole lines between two of three backticks.
+fn code_spans(text: &str) -> Vec<Range<usize>> {
+    let (mut spans, mut fence, mut at) = (Vec::new(), None, 0);
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with("```") {
+            match fence.take() {
+                Some(start) => spans.push(start..at),
+                None => fence = Some(at),
+            }
+        } else {
+            let mut ticks = line.match_indices('`').map(|(tick, _)| at + tick);
+            while let (Some(start), Some(end)) = (ticks.next(), ticks.next()) {
+                spans.push(start..end);
             }
         }
+        at += line.len();
     }
-    lower.len()
+    spans.sort_by_key(|span: &Range<usize>| span.start);
+    spans.dedup_by(|next, span| {
+        let is_within = next.start < span.end;
+        span.end = if is_within { span.end.max(next.end) } else { span.end };
+        is_within
+    });
+    spans
 }
 
 #[cfg(test)]
@@ -316,12 +462,67 @@ mod tests {
             ("a <private>b</private> c", "a  c", "private 1"),
             ("a <PRIVATE>b\nc</Private>d", "a d", "private 1"),
             ("a <private>b", "a ", "private 1"),
+            ("a <private>b\nc", "a \nc", "private 1"),
+            ("a <private>b\nc\n\nd", "a \nd", "private 1"),
+            ("x: <private>\ny: <private>\nz", "x: \ny: \nz", "private 2"),
+            ("<private>a<private>b</private>c", "", "private 1"),
             ("<private>a<private>b</private>c</private>d", "d", "private 1"),
             ("<pri<private>a</private>vate>b</private>c", "c", "private 2"),
             ("</private> stays", "</private> stays", ""),
         ] {
             let redacted = redact(text);
             assert_eq!((redacted.text.as_ref(), redacted.found().to_string().as_str()), (left, found), "{text}");
+        }
+    }
+
+    #[test]
+    fn in_files_only_pairs_of_marks_outside_of_backticks_count() {
+        for (text, left) in [
+            ("a <private>b</private> c", "a  c"),
+            ("a: <private>\nb\n\nc", "a: <private>\nb\n\nc"),
+            ("`<private>` and `</private>` mark it", "`<private>` and `</private>` mark it"),
+            ("```\n<private>a</private>\n```\n<private>b</private>", "```\n<private>a</private>\n```\n"),
+            ("a ` <private>b</private>", "a ` "),
+            ("```\n<private>a</private>\n", "```\n\n"),
+        ] {
+            assert_eq!(redact_file(text).text, left, "{text}");
+        }
+    }
+
+    /// Texts of beginnings of secrets, each of which could be read to its end.
+    #[test]
+    fn a_text_of_twice_the_length_costs_twice_the_work() {
+        for piece in [
+            "-eyJ",
+            "-eyJ.",
+            "Xtoken9=",
+            "token:",
+            "password=a,",
+            "{token:(",
+            "-sk-proj-",
+            "-sk-ant-",
+            "ya29.todo.",
+            "hvs.",
+            "-glpat-todo.",
+            "api_key=\"",
+            "auth ",
+            "MT",
+            "://a:",
+            "Bearer ",
+            " -u ",
+            "-----BEGIN PRIVATE KEY-----",
+            "&sig=",
+            "<private>",
+            "`<private>` ",
+        ] {
+            let work = |bytes: usize| {
+                let text: String = piece.chars().cycle().take(bytes).collect();
+                work::count(|| drop((Finder::get().cuts(&text, PrivateMarks::All, false), redact_file(&text))))
+            };
+            let (once, twice) = (work(32 << 10), work(64 << 10));
+            assert!(twice <= once * 9 / 4, "{piece}: {once}, then {twice}");
+            // Each placeholder is one look; a byte is in some values.
+            assert!(twice < (64 << 10) * 1_000, "{piece}: {twice}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! Whether a value looks like a secret or like something that a person or a program would write for another reason.
 
+use crate::work;
+
 /// Letters and digits that a random value has at least.
 const RANDOM_CHARACTERS_MIN: usize = 16;
 /// Bits for each character that a random value has at least.
@@ -58,6 +60,7 @@ const PASSWORD_WORDS: [&str; 14] = [
 
 /// Whether the value stands for a secret without being one: a placeholder, a reference, a row of digits.
 pub fn is_placeholder(value: &str) -> bool {
+    work::read(value.len() * PLACEHOLDERS.len());
     let lower = value.to_ascii_lowercase();
     PLACEHOLDERS.iter().any(|part| lower.contains(part))
         || value.starts_with(['$', '%', '#', '@', '{', '['])
@@ -66,6 +69,7 @@ pub fn is_placeholder(value: &str) -> bool {
 
 /// Whether a value is drawn at random: long, of many characters, and not made of words.
 pub fn is_random(value: &str) -> bool {
+    work::read(value.len());
     let value = value.trim_end_matches('=');
     let bytes = value.as_bytes();
     let characters = bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
@@ -82,15 +86,18 @@ pub fn is_random(value: &str) -> bool {
         && !is_placeholder(value)
 }
 
-/// Whether a value is a password that a person or a program chose: not a word, a path, a number or a piece of code.
+/// Whether a value is a password that a person or a program chose: not a word, a path, a number or a piece of code. It
+/// has a letter and a digit; in quotes, a symbol between its letters does as well.
 pub fn is_password(value: &str, is_quoted: bool) -> bool {
     let bytes = value.as_bytes();
     let has = |is: fn(&u8) -> bool| bytes.iter().any(is);
-    let has_symbol = has(|byte| byte.is_ascii_punctuation() && !b"_-./:,".contains(byte));
+    // The star and the exclamation mark after a word are those of labels in forms.
+    let inner = value.trim_matches(|end: char| end.is_ascii_punctuation());
+    let has_symbol = value.is_ascii() && inner.bytes().any(|byte| b"!@#$%^&*+?~".contains(&byte));
     bytes.len() >= PASSWORD_CHARACTERS_MIN
         && bytes.len() <= 256
         && has(u8::is_ascii_alphabetic)
-        && (has(u8::is_ascii_digit) || has_symbol)
+        && (has(u8::is_ascii_digit) || (is_quoted && has_symbol))
         && !has(u8::is_ascii_whitespace)
         && !is_placeholder_password(value)
         && !is_path(value)
@@ -187,9 +194,21 @@ fn is_uuid(bytes: &[u8]) -> bool {
 
 /// Whether it is a key that is meant to be public, in the forms of SSH and X.509.
 fn is_public(value: &str) -> bool {
-    ["AAAAB3Nza", "AAAAC3Nza", "AAAAE2Vj", "MIIBIjAN", "MFkwEwYH", "MCowBQYD", "sha256-", "sha384-", "sha512-", "sha1-"]
-        .iter()
-        .any(|prefix| value.starts_with(prefix))
+    [
+        "AAAAB3Nza",
+        "AAAAC3Nza",
+        "AAAAE2Vj",
+        "MIIBIjAN",
+        "MFkwEwYH",
+        "MCowBQYD",
+        "sha256-",
+        "sha384-",
+        "sha512-",
+        "sha1-",
+        "SHA256:",
+    ]
+    .iter()
+    .any(|prefix| value.starts_with(prefix))
 }
 
 /// Whether it is a path of files.
@@ -203,6 +222,35 @@ fn is_path(value: &str) -> bool {
 fn is_field(value: &str) -> bool {
     let (name, rest) = split_name(value);
     !name.is_empty() && rest.strip_prefix(['.', '-']).is_some_and(|rest| rest.starts_with(is_name_start))
+}
+
+/// Whether an unquoted value is a path of names in a program: `registry.EnumKey`.
+pub fn is_name_path(value: &str) -> bool {
+    let is_name = |part: &str| part.starts_with(is_name_start) && split_name(part).1.is_empty();
+    value
+        .split_once('.')
+        .is_some_and(|(first, rest)| is_name(first) && !is_random(first) && rest.split('.').all(is_name))
+}
+
+/// Whether an unquoted value names something in a program, or adds such names: `new_password1`, `layer1+layer2`. A
+/// single word with digits is a password as well: it is a name only if `is_word_name`.
+pub fn is_identifier(value: &str, is_word_name: bool) -> bool {
+    const DIGITS_MAX: usize = 2;
+    let value = value.trim_end_matches(';');
+    let parts = || value.split(['+', '-', '*', '/', '?']);
+    let is_name = |part: &str| {
+        let stem = part.trim_end_matches(|last: char| last.is_ascii_digit());
+        let letters = stem.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        let is_compound = stem.trim_matches('_').contains('_')
+            || (stem.starts_with(|first: char| first.is_ascii_lowercase())
+                && stem.bytes().any(|byte| byte.is_ascii_uppercase()));
+        !stem.is_empty()
+            && letters
+            && part.len() - stem.len() <= DIGITS_MAX
+            && (is_word_name || is_compound || parts().count() > 1)
+            && (is_compound || stem.len() < 4 || is_word(stem.as_bytes()))
+    };
+    parts().all(is_name)
 }
 
 /// Whether an unquoted value is computed: a call, an index, a path, a pointer, a number.
@@ -272,6 +320,22 @@ mod tests {
     }
 
     #[test]
+    fn names_of_programs_are_told_from_words_with_numbers() {
+        for (value, is_word_name, expected) in [
+            ("new_password1", false, true),
+            ("newPassword1", false, true),
+            ("layer1+layer2", false, true),
+            ("hunter2", false, false),
+            ("hunter2", true, true),
+            ("Winter2345", true, false),
+            ("xK7pQ2", true, false),
+            ("MyPass12", false, false),
+        ] {
+            assert_eq!(is_identifier(value, is_word_name), expected, "{value}");
+        }
+    }
+
+    #[test]
     fn passwords_are_told_from_code_and_words() {
         for (value, is_quoted, expected) in [
             ("hunter2", false, true),
@@ -285,6 +349,12 @@ mod tests {
             ("password", true, false),
             ("password1", true, false),
             ("12345678", true, false),
+            ("Tr0ub4dor&3", false, true),
+            ("correct&horse", true, true),
+            ("correct&horse", false, false),
+            ("Contraseña*", true, false),
+            ("Passwort!", true, false),
+            ("host[:port]", true, false),
         ] {
             assert_eq!(is_password(value, is_quoted), expected, "{value}");
         }

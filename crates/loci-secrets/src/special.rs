@@ -6,11 +6,13 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use crate::forms::Alphabet;
-use crate::is_boundary;
 use crate::random::{is_password, is_placeholder, is_placeholder_password, is_random};
+use crate::{is_boundary, work};
 
 /// Bytes that one secret of these forms is looked for in.
 const REACH_MAX: usize = 16 << 10;
+/// Bytes of the header of a JSON web token.
+const HEADER_MAX: usize = 2 << 10;
 /// Bytes of a user's name and password in a URL.
 const USER_INFO_MAX: usize = 512;
 
@@ -20,7 +22,9 @@ pub type Found = (Range<usize>, &'static str);
 /// The bytes from `at` on that are of the alphabet, within reach.
 fn run(bytes: &[u8], at: usize, alphabet: Alphabet) -> Range<usize> {
     let rest = &bytes[at.min(bytes.len())..bytes.len().min(at + REACH_MAX)];
-    at..at + rest.iter().take_while(|byte| alphabet.has(**byte)).count()
+    let length = rest.iter().take_while(|byte| alphabet.has(**byte)).count();
+    work::read(length);
+    at..at + length
 }
 
 /// The bytes up to `at` that are of the alphabet, about as many as `max`; not those of an escape such as `%20`.
@@ -71,20 +75,23 @@ pub fn private_key(text: &str, hit: Range<usize>) -> Option<Found> {
     (characters == BODY_MIN && !is_shown).then_some((hit.start..end, "private-key"))
 }
 
-/// A JSON web token: three parts, of which the first says the algorithm.
-pub fn json_web_token(text: &str, hit: Range<usize>) -> Option<Found> {
+/// A JSON web token: three parts, of which the first says the algorithm; and where the part ends that was read for it.
+pub fn json_web_token(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
     let bytes = text.as_bytes();
     if !is_boundary(bytes, hit.start) {
-        return None;
+        return (None, 0);
     }
-    let header = run(bytes, hit.start, Alphabet::Word);
-    let dot = |at: usize| (bytes.get(at) == Some(&b'.')).then_some(at + 1);
-    let claims = run(bytes, dot(header.end)?, Alphabet::Word);
-    let signature = run(bytes, dot(claims.end)?, Alphabet::Word);
-    let decoded = URL_SAFE_NO_PAD.decode(&bytes[header.clone()]).ok()?;
-    let decoded = String::from_utf8(decoded).ok()?;
-    let is_header = decoded.starts_with('{') && decoded.trim_end().ends_with('}') && decoded.contains("\"alg\"");
-    (is_header && claims.len() >= 8 && signature.len() >= 16).then_some((header.start..signature.end, "jwt"))
+    let header = run(&bytes[..bytes.len().min(hit.start + HEADER_MAX)], hit.start, Alphabet::Word);
+    let token = || {
+        let dot = |at: usize| (bytes.get(at) == Some(&b'.')).then_some(at + 1);
+        let claims = run(bytes, dot(header.end)?, Alphabet::Word);
+        let signature = run(bytes, dot(claims.end)?, Alphabet::Word);
+        let decoded = URL_SAFE_NO_PAD.decode(&bytes[header.clone()]).ok()?;
+        let decoded = String::from_utf8(decoded).ok()?;
+        let is_header = decoded.starts_with('{') && decoded.trim_end().ends_with('}') && decoded.contains("\"alg\"");
+        (is_header && claims.len() >= 8 && signature.len() >= 16).then_some((header.start..signature.end, "jwt"))
+    };
+    (token(), header.end)
 }
 
 /// The password of a URL, as in `postgres://user:password@host/`: `hit` is `://`.
@@ -220,6 +227,7 @@ pub fn discord(text: &str, hit: Range<usize>) -> Option<Found> {
         at..at + rest.iter().take_while(|byte| Alphabet::Word.has(**byte)).count()
     };
     let first = part(hit.start);
+    work::read(first.len());
     if !(22..=30).contains(&first.len()) || bytes.get(first.end) != Some(&b'.') {
         return None;
     }

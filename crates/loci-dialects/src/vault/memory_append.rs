@@ -53,7 +53,8 @@ impl Output {
     fn of(memory: &Memory, title: &str) -> Self {
         Output {
             id: memory.id.to_string(),
-            title: title.to_owned(),
+            // The one that was written: secrets may have been taken out of it.
+            title: memory.title.as_deref().unwrap_or(title).to_owned(),
             status: ACTIVE,
             created_at: rfc3339(memory.created_at),
             duplicate_of: None,

@@ -1,18 +1,23 @@
 //! Secrets in what is stored.
 
 use loci_core::{
-    Archived, Batch, CacheEntry, Caller, Change, CollectionFilter, Decision, Error, ErrorCode, Expect, Memory,
-    MemoryId, NoteFile, Principal, Record, Redactions, Result, Space,
+    Archived, AuditQuery, Batch, CacheEntry, Caller, Change, CollectionFilter, Decision, Error, ErrorCode, Expect,
+    Memory, MemoryId, NoteFile, Principal, Record, Redactions, Result, Space,
 };
 
 use crate::Engine;
+use crate::redaction::redact_parts;
+
+/// Entries of the audit log that are read at once.
+const AUDIT_PAGE: usize = 1_000;
 
 /// Something stored that holds secrets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSecret {
     /// The space that holds it.
     pub space: Space,
-    /// Its id; of a note the path of its file, of a decision its key, of a setting its name.
+    /// Its id; of a note the path of its file, of a decision its key, of a setting its name, of an entry of the audit
+    /// log its number. Secrets in it are replaced by their marks.
     pub id: String,
     /// The secrets in it.
     pub redactions: Redactions,
@@ -44,6 +49,12 @@ pub enum SecretHolder {
     Setting,
     /// An answer that is kept under a key, and expires.
     KeptAnswer,
+    /// The id of a memory, or the place where it is filed, which stay as they are.
+    Location,
+    /// The key of a decision or of a kept answer, or the name of a setting, which stay as they are.
+    Key,
+    /// The question of a call in the audit log, which stays as it is.
+    AuditQuery,
 }
 
 impl SecretHolder {
@@ -58,6 +69,9 @@ impl SecretHolder {
             SecretHolder::Tunnel => "tunnel",
             SecretHolder::Setting => "setting",
             SecretHolder::KeptAnswer => "kept answer",
+            SecretHolder::Location => "location",
+            SecretHolder::Key => "key",
+            SecretHolder::AuditQuery => "audit query",
         }
     }
 
@@ -79,18 +93,43 @@ impl Engine {
         self.store.archive(self.now(), &mut |Archived { space, record }| {
             if let Record::NoteFile(file) = &record {
                 name_note(&mut found, &space, file);
-            } else if let Some((id, holder, texts)) = holder_of(record) {
-                let mut redactions = Redactions::default();
-                for text in &texts {
-                    redactions.add_all(&self.redact(text).found());
-                }
-                if !redactions.is_empty() {
-                    found.push(StoredSecret { space, id, redactions, holder });
-                }
+                return Ok(());
+            }
+            let (holder, names) = names_of(&record);
+            found.extend(self.stored_secret(&space, names.first().copied().unwrap_or_default(), holder, &names));
+            if let Some((id, holder, texts)) = holder_of(record) {
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                found.extend(self.stored_secret(&space, &id, holder, &texts));
             }
             Ok(())
         })?;
+        self.find_in_audit(&mut found)?;
         Ok(found)
+    }
+
+    /// The secrets in the questions of the audit log.
+    fn find_in_audit(&self, found: &mut Vec<StoredSecret>) -> Result<()> {
+        let mut after = Some(0);
+        while let Some(last) = after {
+            let query = AuditQuery { after: Some(last), limit: AUDIT_PAGE, ..AuditQuery::default() };
+            let entries = self.store.audit(&query)?;
+            for (number, entry) in &entries {
+                let texts: Vec<&str> = entry.query.as_deref().into_iter().collect();
+                found.extend(self.stored_secret(&entry.space, &number.to_string(), SecretHolder::AuditQuery, &texts));
+            }
+            after = entries.last().map(|(number, _)| *number).filter(|_| entries.len() == AUDIT_PAGE);
+        }
+        Ok(())
+    }
+
+    /// Something stored with these texts, if they hold secrets.
+    fn stored_secret(&self, space: &Space, id: &str, holder: SecretHolder, texts: &[&str]) -> Option<StoredSecret> {
+        let mut redactions = Redactions::default();
+        for text in texts {
+            redactions.add_all(&self.redact_known(text).found());
+        }
+        let id = self.redact(id).text.into_owned();
+        (!redactions.is_empty()).then(|| StoredSecret { space: space.clone(), id, redactions, holder })
     }
 
     /// Takes the secrets out of something stored: a memory and a decision are rewritten, with what is derived from them,
@@ -106,7 +145,7 @@ impl Engine {
             SecretHolder::Memory(id) => self.redact_memory(&found.space, id),
             SecretHolder::Decision(decision) => {
                 let since = self.store.version()?;
-                let value = self.redact(&decision.value).text.into_owned();
+                let value = self.redact_known(&decision.value).text.into_owned();
                 let redacted = Decision { value, updated_at: self.now(), ..(**decision).clone() };
                 // A newer one under the key must not be lost.
                 let now = self.store.decision(&found.space, &decision.owner, &decision.key, self.now())?;
@@ -134,7 +173,7 @@ impl Engine {
             let mut memory = Memory { revision: before.revision + 1, ..before };
             let Memory { content, title, summary, tags, citations, attributes, .. } = &mut memory;
             let texts = std::iter::once(content).chain(title).chain(summary).chain(tags);
-            if self.redact_parts(texts, citations, attributes).is_empty() {
+            if redact_parts(texts, citations, attributes, |text| self.redact_known(text)).is_empty() {
                 return Ok(false);
             }
             if memory.content.trim().is_empty() {
@@ -186,6 +225,21 @@ fn name_note(found: &mut [StoredSecret], space: &Space, file: &NoteFile) {
     if let Some(stored) = found.iter_mut().find(is_it) {
         stored.holder = SecretHolder::Note;
         stored.id.clone_from(&file.path);
+    }
+}
+
+/// The names of a record that stay as they are, the one that it is called by first, and the sort of them.
+fn names_of(record: &Record) -> (SecretHolder, Vec<&str>) {
+    match record {
+        Record::Memory(memory) => {
+            let collection = memory.place.collection.as_deref();
+            let names = std::iter::once(memory.id.as_str()).chain(collection).chain([memory.place.section.as_str()]);
+            (SecretHolder::Location, names.collect())
+        }
+        Record::Decision(decision) => (SecretHolder::Key, vec![&decision.key]),
+        Record::Setting { name, .. } => (SecretHolder::Key, vec![name]),
+        Record::KeyedAnswer(answer) => (SecretHolder::Key, vec![&answer.key]),
+        _ => (SecretHolder::Key, Vec::new()),
     }
 }
 

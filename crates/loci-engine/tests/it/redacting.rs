@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use loci_core::{ArchiveStore, Citation, CitationKind, Redacted, Redactions, Redactor, Removed, Store, TunnelEnd};
-use loci_engine::{Import, Imported, RedactionScope, Refile, Relate, SecretHolder};
+use loci_engine::{Answer, Import, Imported, Keyed, RedactionScope, Refile, Relate, SecretHolder};
 
 use super::*;
 
@@ -190,6 +190,34 @@ fn secrets_that_are_stored_are_found_and_taken_out() {
     assert_eq!(super::found(&engine, &elsewhere, "redacted"), [after.id]);
     assert!(engine.embed_pending().unwrap() > 0);
     assert_eq!(engine.embed_pending().unwrap(), 0);
+}
+
+#[test]
+fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
+    let engine = bench_of(RedactionScope::Nothing).engine;
+    let (local, ann) = (Caller::local(), caller("ann", &WRITER));
+    let id = |_| MemoryId::new("id-s3cret");
+    let filed = Remember { collection: Some("in s3cret".to_owned()), ..Remember::new("plain", "about s3cret") };
+    engine.file(&ann, &id, filed).unwrap();
+    engine.decide(&ann, "colour s3cret", "blue", None).unwrap();
+    engine.put_setting(&ann, "plan s3cret", "on".to_owned()).unwrap();
+    let answer = || Ok(Answer { text: "said s3cret".to_owned(), memories: Vec::new(), is_kept: true });
+    engine.once(&ann, Keyed { operation: "say", key: "key s3cret", request: "r" }, answer).unwrap();
+
+    let found = engine.find_secrets(&local).unwrap();
+    let rows: Vec<_> =
+        found.iter().map(|stored| (stored.holder.name(), &*stored.id, stored.redactions.total())).collect();
+    assert_eq!(
+        rows,
+        [
+            ("location", "id-[redacted: word]", 3),
+            ("key", "plan [redacted: word]", 1),
+            ("key", "colour [redacted: word]", 1),
+            ("key", "key [redacted: word]", 1),
+            ("kept answer", "key [redacted: word]", 1),
+        ]
+    );
+    assert!(found.iter().all(|stored| engine.redact_stored(&local, stored) == Ok(false)));
 }
 
 #[test]

@@ -394,6 +394,38 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
             ])
             .to_owned()
         }),
+        ("parameter", |draw| {
+            draw.pick(&[
+                "def login(user, password=None):\n    pass\n",
+                "def read(self, name, pwd=None):\n",
+                "if (self.password == password):\n",
+                "x(password=password):\n",
+                "if(pwd==NULL){\n",
+                "if (pass==null||x) {\n",
+                "password: string|null,\n",
+                "def f(password: bytes):\n",
+                "RegEnumKey = winreg.EnumKey\n",
+                "nid_key = self._lib.NID_pbe_WithSHA1And3_Key_TripleDES_CBC\n",
+            ])
+            .to_owned()
+        }),
+        ("test log", |draw| format!("--- PASS: TestHTTP{}Server (0.0{}s)\n", draw.number(9), draw.number(9))),
+        ("name with a number", |draw| {
+            let number = 1 + draw.number(9);
+            draw.pick(&["password = new_password#\n", "const pass = render_pass#;\n", "forward_pass = layer#+layer#\n"])
+                .replace('#', &number.to_string())
+        }),
+        ("cache of a build", |draw| {
+            format!("key: Linux-node-key-{}\ncache: key-{}\n", draw.text(HEX, 32), draw.text(HEX, 32))
+        }),
+        ("key id", |draw| {
+            let id = draw.text("0123456789ABCDEF", 16);
+            format!(
+                "signing_key: {id}\nsigningkey = {}\nkeyToken: {}\n",
+                draw.text("0123456789ABCDEF", 40),
+                draw.text(HEX, 16)
+            )
+        }),
         ("css", |draw| format!(".a{{color:#{};background:#{}}}\n", draw.text(HEX, 6), draw.text(HEX, 8))),
         ("number", |draw| {
             format!(
@@ -480,6 +512,28 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
             ])
             .to_owned()
         }),
+        ("template", |draw| {
+            draw.pick(&[
+                "wifi_password: !secret wifi_pw\n",
+                "Password: !GetAtt Secret2.Value\n",
+                "password: str|None,\n",
+                "{login:a,password:b}=this.state;e={pass:!0,fail:!1}\n",
+                "\"password\": \"Contraseña*\",\n",
+                "PASSWORD: \"Passwort!\",\n",
+                "'user[:passwd]', 'host[:port]'\n",
+                "bool isOpen(char *pwd) { return(pwd==stored_pwd2); }\n",
+                "fw_downloadCompletedCallback(x);\n",
+                "image: xapp-some-docker-image-name-1.0\n",
+            ])
+            .to_owned()
+        }),
+        ("go test", |draw| {
+            format!("=== RUN TestA\n--- PASS: TestA{}b/with_case_{} (1.2s)\n", draw.number(99), draw.number(99))
+        }),
+        ("row", |draw| {
+            format!("{{\"primaryKey\": \"{}\", \"s3_key\": \"{}\"}}", draw.text(HEX, 32), draw.text(HEX, 40))
+        }),
+        ("host key", |draw| format!("ssh_host_key = \"SHA256:{}\"\n", draw.text(BASE64, 43))),
         ("object id", |draw| format!("ObjectId(\"{}\") order #{}\n", draw.text(HEX, 24), draw.text("123456789", 12))),
         ("model tokens", |draw| {
             format!(

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use loci_secrets::redact;
+use loci_secrets::{redact, redact_file};
 use proptest::prelude::*;
 
 use crate::generator::with_secret;
@@ -61,6 +61,8 @@ proptest! {
         if once.removed.is_empty() {
             prop_assert_eq!(&once.text, &text);
         }
+        let of_file = redact_file(&text);
+        prop_assert_eq!(&redact_file(&of_file.text).text, &of_file.text);
         let lines = |text: &str| text.matches('\n').count();
         prop_assert_eq!(lines(&once.text) + once.lines_removed_until(usize::MAX), lines(&text));
     }
@@ -70,9 +72,10 @@ proptest! {
         let text = format!("{before}<private>{private}</private>{after}");
         let redacted = redact(&text);
         prop_assert_eq!(redacted.text.as_ref(), format!("{before}{after}"));
-        let unclosed = format!("{before}<private>{private}{after}");
+        let line = private.replace('\n', " ");
+        let unclosed = format!("{before}<private>{line}\nand {line}\n\n{after}");
         let redacted = redact(&unclosed);
-        prop_assert_eq!(redacted.text.as_ref(), before.as_str());
+        prop_assert_eq!(redacted.text.as_ref(), format!("{before}\n{after}"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use loci_core::{Caller, ContentHash, ErrorCode, FileStamp, Redactions, SourceFile, Timestamp, Visibility};
+use loci_core::{Caller, ContentHash, ErrorCode, FileStamp, Redacted, Redactions, SourceFile, Timestamp, Visibility};
 use loci_dialects::mempalace;
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
 use loci_mine::project::{self, Plan, TextFile, Unread};
@@ -181,7 +181,8 @@ impl Work<'_> {
         let Mining { root, plan, .. } = self.mining;
         let section = plan.room_of(Path::new(root), Path::new(&path)).to_owned();
         // Of the whole file: a secret may go beyond a section.
-        let redacted = super::redacted(self.engine, &file.text, self.mining.is_verbatim);
+        let text = &file.text;
+        let redacted = if self.mining.is_verbatim { Redacted::unchanged(text) } else { self.engine.redact_file(text) };
         let mut removed = redacted.removed.iter().peekable();
         let mut parts: Vec<SourcePart> = (0..)
             .zip(project::sections(Path::new(&path), &redacted.text))

@@ -137,6 +137,65 @@ fn the_setting_decides_what_is_redacted() {
     }
 }
 
+/// The answer of a tool, with the call's failure, if it failed.
+fn call(place: &Place, dialect: &str, tool: &str, arguments: &Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let answer = place.run_with_stdin(&["mcp", dialect], format!("{call}\n").as_bytes()).succeeded().stdout;
+    serde_json::from_str::<Value>(&answer).unwrap()["result"].clone()
+}
+
+#[test]
+fn names_that_hold_a_secret_are_refused_and_no_reply_holds_one() {
+    let secret = token();
+    let name = format!("of {secret}");
+    let place = Place::new().with("LOCI_REDACT_SECRETS", "all");
+    let message = json!([{"role": "user", "content": "hello"}]);
+    for (dialect, tool, argument, arguments) in [
+        ("mempalace", "mempalace_add_drawer", "wing", json!({"wing": name, "room": "r", "content": "c"})),
+        ("mempalace", "mempalace_add_drawer", "room", json!({"wing": "w", "room": name, "content": "c"})),
+        ("mempalace", "mempalace_diary_write", "agent_name", json!({"agent_name": name, "entry": "e"})),
+        ("mempalace", "mempalace_diary_write", "topic", json!({"agent_name": "a", "entry": "e", "topic": name})),
+        ("mememory", "remember", "project", json!({"content": "c", "project": name})),
+        (
+            "memory-mcp",
+            "store_memory",
+            "conversation_id",
+            json!({"user_id": "ann", "conversation_id": name, "messages": message}),
+        ),
+        ("vault", "memory_append", "idempotency_key", json!({"title": "t", "body": "b", "idempotency_key": name})),
+    ] {
+        let reply = call(&place, dialect, tool, &arguments);
+        let text = reply.to_string();
+        assert!(reply["isError"] == true && text.contains(&format!("`{argument}` holds a secret")), "{text}");
+        assert!(!text.contains(&secret), "{text}");
+    }
+    let note = json!({"title": format!("t {secret}"), "body": "b", "idempotency_key": "one"});
+    for _ in 0..2 {
+        let reply = call(&place, "vault", "memory_append", &note);
+        assert_eq!(reply["structuredContent"]["title"], "t [redacted: github-token]", "{reply}");
+        assert!(!reply.to_string().contains(&secret), "{reply}");
+    }
+    assert!(!exported(&place).contains(&secret) && !holds(&place, &secret));
+}
+
+#[test]
+fn files_about_marks_of_what_is_private_are_mined_whole() {
+    let place = Place::new();
+    let text = "# Log\n\nname: <private>\nhost: `<private>`\n\nafter `</private>` it\n\n<private>hidden</private>\n";
+    place.write("project/log.md", text);
+    let mined = place.json(&["palace", "mine", place.path("project").to_str().unwrap()]);
+    assert_eq!(mined["redacted"], json!({"private": 1}));
+    let export = exported(&place);
+    assert!(export.contains("after `</private>` it") && !export.contains("hidden"), "{export}");
+    // A mark that stayed is no secret to doctor either.
+    assert_eq!(place.json(&["doctor", "--secrets"])["secrets"], json!({}));
+}
+
 #[test]
 fn hooks_save_what_was_said_without_its_secrets() {
     let secret = token();

@@ -35,8 +35,9 @@ pub fn run(settings: &Settings, redacts: bool, is_sure: bool, output: Output) ->
     let left = found.len() - redactable;
     if left > 0 {
         note(format_args!(
-            "{}: change the file, the fact or the tunnel; a kept answer expires",
-            counted(left as u64, "place")
+            "{} stay as they are: change the file, the fact or the tunnel; store again under another name what has a \
+             secret in its id, place or key, and forget it there; kept answers and audit entries expire",
+            counted(left as u64, "record")
         ));
     }
     Ok(())
