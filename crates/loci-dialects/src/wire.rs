@@ -37,13 +37,6 @@ pub fn rounded(number: f64, digits: i32) -> f64 {
     (number * scale).round() / scale
 }
 
-/// The last eight characters of an id, for texts: the first ones of a UUID of version 7 tell the time, and are the same
-/// for about a minute. Whatever takes an id takes them.
-pub fn short_id(id: &str) -> &str {
-    const SHORT_CHARACTERS: usize = 8;
-    id.char_indices().nth_back(SHORT_CHARACTERS - 1).map_or(id, |(start, _)| &id[start..])
-}
-
 /// Who wrote a memory, for a reader.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Authorship {

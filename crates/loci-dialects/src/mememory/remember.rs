@@ -1,13 +1,13 @@
 //! `remember`: store a memory.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result, Visibility, limits};
-use loci_engine::{Bootstrap, Embedding, StartOverflow};
+use loci_engine::{Bootstrap, Embedding, StartOverflow, short_id};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{DeliveryArgument, MemoryType, NOUNS, Scope, collection_to_write};
 use super::record::Record;
-use crate::wire::{Authorship, Tags, rounded, short_id, ttl_seconds};
+use crate::wire::{Authorship, Tags, rounded, ttl_seconds};
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct Remember;

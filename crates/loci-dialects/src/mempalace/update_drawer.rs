@@ -1,6 +1,6 @@
 //! `mempalace_update_drawer`: change what a drawer says or where it is.
 
-use loci_core::{Error, Result, Scope};
+use loci_core::{ANONYMOUS, Caller, Error, ErrorCode, Memory, Result, Scope};
 use loci_engine::{Refile, Refiled, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::arguments::{Faults, NOUNS, collection, given};
 use super::record::{drawer, in_words};
+use super::wake_up::IDENTITY;
 use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
 
@@ -62,8 +63,12 @@ impl TypedTool for UpdateDrawer {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments { drawer_id, content, wing, room } = arguments;
         let id = context.engine.memory_id(context.caller, "drawer_id", &drawer_id)?;
-        let place = drawer(context, &id)?.place;
+        let before = drawer(context, &id)?;
         let (wing, room) = (given(wing).map(collection), given(room));
+        if room.as_deref() == Some(IDENTITY) && before.place.section != IDENTITY {
+            check_identity(context.caller, &before)?;
+        }
+        let place = before.place;
         let moved_to = wing.clone().unwrap_or(place.collection);
         let case_notice =
             context.engine.differing_in_case(context.caller, NOUNS, moved_to.as_deref(), room.as_deref())?;
@@ -81,4 +86,18 @@ impl TypedTool for UpdateDrawer {
             .with_notice(pending("changed", embedding))
             .with_further_notice(case_notice))
     }
+}
+
+/// Every session begins with what is in this room: no caller makes a directive of the text of another.
+///
+/// # Errors
+/// `forbidden` to a caller that neither wrote the text nor has the scope `admin`.
+fn check_identity(caller: &Caller, drawer: &Memory) -> Result<()> {
+    let name = caller.principal.subject.as_deref().unwrap_or(ANONYMOUS);
+    if name == drawer.writer() || caller.principal.scopes.allow(Scope::Admin) {
+        return Ok(());
+    }
+    let message =
+        format!("`room` cannot be `{IDENTITY}`, with which every session begins, for a text of another author");
+    Err(Error::new(ErrorCode::Forbidden, message).of_argument("room"))
 }

@@ -8,7 +8,8 @@ use loci_core::limits::SESSION_START_BYTES_MAX;
 use loci_core::{Caller, CollectionFilter, FilingOrder, Memory, MemoryId, Result, Tally, Tier, Timestamp};
 use loci_engine::sentences::{CUT, opening};
 use loci_engine::{
-    Browse, Engine, SOURCE_FILE, START_CHARACTERS, Trust, notes_heading, quoted, short_id, start_line, writer_of,
+    Browse, Engine, SOURCE_FILE, START_CHARACTERS, Trust, notes_heading, quoted, short_id, shown_name, start_line,
+    writer_of,
 };
 
 use super::DIALECT;
@@ -18,7 +19,7 @@ use super::times::date;
 use crate::{Context, Dialect};
 
 /// The room of what says for whom an agent works.
-const IDENTITY: &str = "identity";
+pub const IDENTITY: &str = "identity";
 /// Drawers of that room, and how many pages of drawers are looked through for them.
 const IDENTITIES_MAX: usize = 20;
 const IDENTITY_PAGES_MAX: usize = 20;
@@ -276,7 +277,7 @@ fn quotations(trust: &Trust<'_>, always: &[Memory], identity: &[Memory], of: Opt
             authors.push(name.clone());
             authors.len() - 1
         });
-        let text = format!("- {} [{}]", excerpt(memory), short_id(&memory.id));
+        let text = format!("- {} [{}]", excerpt(memory), short_id(memory.id.as_str()));
         let text = quoted(&text).trim_end().to_owned();
         line(memory, (OF_OTHERS, author, rank), &format!("# {}", notes_heading(&name)), text, counted)
     };
@@ -327,7 +328,7 @@ fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> 
     entries.truncate(ENTRIES_MAX);
     let lines = (0..).zip(&entries).map(|(place, memory)| {
         let (day, wing) = (date(memory.created_at), wing(memory.place.collection.clone()));
-        let text = format!("- {day}, {wing}: {} [{}]", excerpt(memory), short_id(&memory.id));
+        let text = format!("- {day}, {wing}: {} [{}]", excerpt(memory), short_id(memory.id.as_str()));
         line(memory, (3, 0, place), "# Latest in diaries", text, counted(memory, of))
     });
     Ok(lines.collect())
@@ -360,18 +361,30 @@ fn story(context: Context<'_>, of: Option<&str>, places: &[Tally]) -> Result<Vec
                     .collect::<Vec<_>>()
                     .join(", ");
                 let place = (2, order, memory.created_at.microseconds());
-                line(memory, place, &format!("# Said in {name}"), format!("- {said}: {text}"), counted(memory, of))
+                line(
+                    memory,
+                    place,
+                    &format!("# Said in {}", in_heading(&name)),
+                    format!("- {said}: {text}"),
+                    counted(memory, of),
+                )
             } else {
                 let known =
                     [Some(day.as_str()), kind, by.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(", ");
-                let text = format!("- {known}: {text} [{}]", short_id(&memory.id));
-                line(memory, (1, order, rank), &format!("# Known in {name}"), text, counted(memory, of))
+                let text = format!("- {known}: {text} [{}]", short_id(memory.id.as_str()));
+                line(memory, (1, order, rank), &format!("# Known in {}", in_heading(&name)), text, counted(memory, of))
             };
             lines.push((was_read(memory), rank, order, told));
         }
     }
     lines.sort_by_key(|(was_read, rank, order, _)| (*was_read, *rank, *order));
     Ok(lines.into_iter().map(|(.., line)| line).collect())
+}
+
+/// The name of a wing in a heading; one of several words in quotation marks, since it could be a directive itself.
+fn in_heading(wing: &str) -> String {
+    let name = shown_name(wing);
+    if name.contains(' ') { format!("\"{name}\"") } else { name }
 }
 
 fn line(memory: &Memory, place: (usize, usize, i64), heading: &str, text: String, counted: Counted) -> Line {

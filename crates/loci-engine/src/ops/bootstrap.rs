@@ -8,8 +8,8 @@ use crate::authors::writer_of;
 use crate::tokens::estimated_tokens;
 use crate::{Engine, NOTE_KIND, notes_heading, quoted};
 
-/// Headings of the document in their order, by section. Other sections follow under their own
-/// names.
+/// Headings of the document in their order, by section. Other sections follow under their own names, if these are single
+/// words: a longer one could be a directive itself, of anyone who may move a memory.
 const HEADINGS: [(&str, &str); 6] = [
     ("bootstrap", "Directives"),
     ("rule", "Rules"),
@@ -18,6 +18,9 @@ const HEADINGS: [(&str, &str); 6] = [
     ("fact", "Facts"),
     ("context", "Context"),
 ];
+
+/// The heading over memories of all other sections.
+const OTHER: &str = "Other";
 
 /// The document for a session start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,19 +140,30 @@ fn item(memory: &Memory) -> String {
     format!("- {}", item.replace('\n', "\n  "))
 }
 
+/// Whether a name is one short word.
+fn is_word(name: &str) -> bool {
+    const CHARACTERS_MAX: usize = 32;
+    let is_of_word = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_');
+    name.chars().count() <= CHARACTERS_MAX && name.chars().all(is_of_word)
+}
+
 /// Writes one part, grouped by section. What the reader did not write has the name of its author.
 fn write_part(markdown: &mut String, title: &str, memories: &[Memory], reader: &Caller) {
     if memories.is_empty() {
         return;
     }
     markdown.push_str(&format!("# {title}\n\n"));
-    let mut others: Vec<&str> = memories.iter().map(|memory| memory.place.section.as_str()).collect();
-    others.retain(|section| HEADINGS.iter().all(|(known, _)| known != section));
+    let heading_of = |memory: &'_ Memory| {
+        let section = memory.place.section.as_str();
+        let known = HEADINGS.iter().find(|(known, _)| *known == section).map(|(_, heading)| (*heading).to_owned());
+        known.unwrap_or_else(|| if is_word(section) { section.to_owned() } else { OTHER.to_owned() })
+    };
+    let known = HEADINGS.map(|(_, heading)| heading.to_owned());
+    let mut others: Vec<String> = memories.iter().map(heading_of).filter(|heading| !known.contains(heading)).collect();
     others.sort_unstable();
     others.dedup();
-    let headings = HEADINGS.into_iter().chain(others.into_iter().map(|section| (section, section)));
-    for (section, heading) in headings {
-        let mut group = memories.iter().filter(|memory| memory.place.section == section).peekable();
+    for heading in known.into_iter().chain(others) {
+        let mut group = memories.iter().filter(|memory| heading_of(memory) == heading).peekable();
         if group.peek().is_none() {
             continue;
         }

@@ -8,8 +8,7 @@ use loci_search::analysis::query_terms;
 
 use crate::tokens::estimated_tokens;
 use crate::{
-    Engine, Hit, Phase, Recall, Signals, Trust, Weights, author_of, check, notes_heading, quoted, short_id,
-    shown_title, writer_of,
+    Engine, Hit, Phase, Recall, Signals, Trust, Weights, check, notes_heading, quoted, short_id, shown_title, writer_of,
 };
 
 /// Memories that are looked at for a phase.
@@ -51,7 +50,7 @@ pub struct Bundled {
     pub title: String,
     /// How much it matters, 0 to 1.
     pub score: f64,
-    /// The name of its author; none if that is the reader.
+    /// The name of who wrote its text; none if that is the reader.
     pub author: Option<String>,
     /// Whether only passages of it are there, since it alone is too long.
     pub is_excerpt: bool,
@@ -251,7 +250,7 @@ fn has_tag_of(memory: &Memory, phase: &Phase) -> bool {
 /// that.
 fn part_text(memory: &Memory, title: &str, content: &str, trust: &Trust<'_>) -> String {
     let text = content.trim_start_matches(['\n', '\r']).trim_end();
-    let heading = format!("## {title} [{}]", short_id(&memory.id));
+    let heading = format!("## {title} [{}]", short_id(memory.id.as_str()));
     let part = if text == title { heading } else { format!("{heading}\n\n{text}") };
     if let Some(stranger) = trust.stranger(memory) {
         return format!("{}\n\n{}", notes_heading(&stranger), quoted(&part).trim_end());
@@ -313,7 +312,7 @@ impl<'a> Draft<'a> {
             return Ok(());
         }
         let title = shown_title(memory).into_owned();
-        let author = author_of(self.trust.reader(), memory);
+        let author = writer_of(self.trust.reader(), memory);
         let mut bundled = Bundled { id: memory.id.clone(), title, score, author, is_excerpt: false };
         let whole = part_text(memory, &bundled.title, &memory.content, &self.trust);
         let may_fit = whole.len() / BYTES_PER_TOKEN_MAX <= self.budget && !self.is_full();
@@ -469,7 +468,7 @@ impl<'a> Draft<'a> {
         let mut names = Vec::new();
         let mut room = self.budget / NAMES_PART;
         for LeftOut { id, title, tokens } in self.left_out(parts).take(LEFT_OUT_MAX).map(left_out) {
-            let line = format!("- {title} [{}], about {tokens} tokens\n", short_id(&id));
+            let line = format!("- {title} [{}], about {tokens} tokens\n", short_id(id.as_str()));
             let Some(left) = room.checked_sub(self.engine.count_tokens(&line)) else { break };
             room = left;
             names.push(line);

@@ -1,7 +1,7 @@
 //! What a host shows of the memories that every session should begin with.
 
 use loci_core::limits::{SESSION_START_BYTES_MAX, SESSION_START_FRAME_BYTES};
-use loci_core::{Caller, CollectionFilter, Delivery, Memory, MemoryId, Result, Scope};
+use loci_core::{Caller, CollectionFilter, Delivery, Memory, Result, Scope};
 
 use crate::sentences::opening;
 use crate::{Engine, writer_of};
@@ -78,11 +78,11 @@ impl Engine {
 pub fn start_line(reader: &Caller, memory: &Memory) -> String {
     let title = memory.title.as_ref().map_or_else(String::new, |title| format!("{title}: "));
     let by = writer_of(reader, memory).map_or_else(String::new, |name| format!(" (by {name})"));
-    format!("- {title}{} [{}]{by}", opening(&memory.content, START_CHARACTERS), short_id(&memory.id))
+    format!("- {title}{} [{}]{by}", opening(&memory.content, START_CHARACTERS), short_id(memory.id.as_str()))
 }
 
-/// The last characters of an id; a short one whole.
-pub fn short_id(id: &MemoryId) -> &str {
-    let id = id.as_str();
+/// The last characters of an id, for texts; a short one whole. The first ones of a UUID of version 7 tell the time, and
+/// are the same for about a minute. Whatever takes an id takes them.
+pub fn short_id(id: &str) -> &str {
     id.char_indices().rev().nth(SHORT_ID_CHARACTERS - 1).map_or(id, |(start, _)| &id[start..])
 }
