@@ -319,7 +319,9 @@ impl Statement {
                 && roles.iter().copied().all(is_directed);
         }
         let are_told_by_roles = roles == other_roles && roles[0] != roles[1];
-        let are_names = one.0.is_name && two.0.is_name;
+        // The first word of a text has a capital letter whatever it is.
+        let is_name = |thing: &(Named<'_>, Named<'_>)| thing.0.is_name || thing.1.is_name;
+        let are_names = is_name(one) && is_name(two);
         let are_directed = roles.iter().copied().any(is_directed) && other_roles.iter().copied().any(is_directed);
         (are_names || are_directed)
             && !are_told_by_roles
