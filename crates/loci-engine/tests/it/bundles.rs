@@ -58,7 +58,7 @@ fn always(content: &str) -> Remember {
 /// A Markdown text in which the titles of these memories have the ends of their ids behind them, as a bundle has them.
 fn with_ids(markdown: &str, included: &[Bundled]) -> String {
     included.iter().fold(markdown.to_owned(), |markdown, Bundled { id, title, .. }| {
-        markdown.replace(&format!("## {title}\n"), &format!("## {title} [{}]\n", short_id(id)))
+        markdown.replace(&format!("## {title}\n"), &format!("## {title} [{}]\n", short_id(id.as_str())))
     })
 }
 
@@ -286,7 +286,8 @@ fn what_did_not_fit_is_named_best_first() {
     assert!(lines.0.ends_with(&format!("_{}", found.dropped)), "{}", found.markdown);
     assert!(lines.1.lines().count() > 1 && EstimatedTokens.count(lines.1) <= 100, "{}", lines.1);
     for (line, left_out) in lines.1.lines().zip(&found.left_out) {
-        let expected = format!("- {} [{}], about {} tokens", left_out.title, short_id(&left_out.id), left_out.tokens);
+        let expected =
+            format!("- {} [{}], about {} tokens", left_out.title, short_id(left_out.id.as_str()), left_out.tokens);
         assert_eq!(line, expected);
     }
 }
@@ -348,7 +349,7 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
             let least = found.included.iter().map(|bundled| bundled.score).fold(1.0, f64::min);
             for (id, memory) in memories.iter().filter(|(id, _)| !included.contains(id)) {
                 let heading = if memory.delivery == Delivery::Bootstrap { "# Always" } else { "# work" };
-                let title = format!("{} [{}]", shown_title(memory), short_id(id));
+                let title = format!("{} [{}]", shown_title(memory), short_id(id.as_str()));
                 let alone = format!("{heading}\n\n## {title}\n\n{}\n", memory.content.trim_end());
                 // The heading of the other phase may have one or two more.
                 let is_too_large = counter.count(&alone) + 2 > budget;
