@@ -77,6 +77,7 @@ enum Kind {
 
 /// The differences between an older statement and a newer one.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
 pub struct Differences {
     /// Numbers with their units, codes, versions.
     pub numbers: Difference,
@@ -331,8 +332,8 @@ impl Statement {
 
     /// Whether nothing but "and" or "or" stands between two places.
     fn are_listed(&self, one: usize, two: usize) -> bool {
-        let between = &self.tokens[one.min(two) + 1..one.max(two)];
         const CONJUNCTIONS: [&str; 5] = ["and", "or", "und", "vs", "versus"];
+        let between = &self.tokens[one.min(two) + 1..one.max(two)];
         between.iter().all(|token| token.kind == Kind::Stop || CONJUNCTIONS.contains(&&*token.text))
             && (between.is_empty() || between.iter().any(|token| CONJUNCTIONS.contains(&&*token.text)))
     }
@@ -452,7 +453,9 @@ impl Reader {
             let end = rest.find(|character| is_unspaced(character) != is_run).unwrap_or(rest.len());
             let stretch = &rest[..end];
             if is_run {
-                terms_of_run(stretch).iter().for_each(|term| self.push(term, Kind::Topic));
+                for term in terms_of_run(stretch) {
+                    self.push(&term, Kind::Topic);
+                }
             } else {
                 self.bare(stretch, true);
             }

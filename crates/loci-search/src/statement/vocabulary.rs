@@ -388,7 +388,7 @@ pub(super) fn unit(word: &str, is_after_number: bool) -> Option<&'static str> {
     let is_it = |name: &&str| {
         *name == word || name.len() > 2 && word.strip_suffix('s') == Some(name) || *name == "inch" && word == "inches"
     };
-    UNITS.iter().find(|names| names.iter().any(|name| is_it(&name))).map(|names| names[0])
+    UNITS.iter().find(|names| names.iter().any(&is_it)).map(|names| names[0])
 }
 
 /// What a unit measures, by the first of the units that do; an unknown one measures something of its own.
