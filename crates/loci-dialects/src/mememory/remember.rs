@@ -225,7 +225,7 @@ fn reply(output: Output) -> Result<Reply> {
             }
             Warning::Duplicate { duplicate_of } => text.push_str(&if *duplicate_of == output.memory.id {
                 format!(
-                    "ALREADY STORED\nA memory with the same text is there, so nothing was stored: [{}]. To store it \
+                    "DUPLICATE\nA memory with the same text is there, so nothing was stored: [{}]. To store it \
                      again, call remember(content=..., again=true).\n\n",
                     short_id(duplicate_of)
                 )

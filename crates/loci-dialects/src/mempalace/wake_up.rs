@@ -252,10 +252,10 @@ pub fn listed(_: Option<&str>, memories: &[&Memory]) -> String {
     let wings: BTreeSet<&String> = places.iter().map(|(wing, _)| wing).collect();
     let places: Vec<String> = match (wings.len(), places.len()) {
         (_, ..=PLACES_NAMED_MAX) => {
-            places.iter().map(|(wing, room)| format!(" with wing \"{wing}\" and room \"{room}\"")).collect()
+            places.iter().map(|(wing, room)| format!(" with wing \"{wing}\", room \"{room}\" and limit 100")).collect()
         }
-        (..=PLACES_NAMED_MAX, _) => wings.iter().map(|wing| format!(" with wing \"{wing}\"")).collect(),
-        _ => vec![String::new()],
+        (..=PLACES_NAMED_MAX, _) => wings.iter().map(|wing| format!(" with wing \"{wing}\" and limit 100")).collect(),
+        _ => vec![" with limit 100".to_owned()],
     };
     format!("the tool `mempalace_list_drawers`{}", places.join(" or"))
 }

@@ -392,7 +392,7 @@ fn what_every_session_should_begin_with_is_counted() {
         let shows = match dialect.name {
             "mememory" => "the tool `list` with delivery \"bootstrap\" and limit 1000",
             "mempalace" => {
-                "the tool `mempalace_list_drawers` with wing \"global\" and room \"fact\" or with wing \"global\" and room \"rule\""
+                "the tool `mempalace_list_drawers` with wing \"global\", room \"fact\" and limit 100 or with wing \"global\", room \"rule\" and limit 100"
             }
             _ => "the command `loci bootstrap --project \"harbour\"`",
         };

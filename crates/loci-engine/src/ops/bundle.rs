@@ -21,6 +21,8 @@ const ALWAYS: &str = "Always";
 const OF_OTHERS: &str = "Notes of others";
 /// More bytes than this for each token has no text that a model reads: what is longer is not counted.
 const BYTES_PER_TOKEN_MAX: usize = 32;
+/// The relevance from which a memory that has no vector matters in a phase by its words.
+const SCORE_BY_WORDS_MIN: f64 = 0.5;
 /// Memories that are read at a time.
 const READ: usize = 16;
 /// Memories that did not fit that are named at most.
@@ -232,7 +234,9 @@ fn distinct_names(phases: &[String]) -> Result<Vec<&str>> {
 fn matters(hit: &Hit, phase: &Phase, weights: &Weights) -> bool {
     let Signals { cosine, coverage, identifiers, .. } = hit.signals;
     let likeness = f64::from(cosine.unwrap_or(0.0).max(0.0)) + weights.phase_words * coverage;
-    has_tag_of(&hit.memory, phase) || identifiers > 0 || likeness >= weights.phase_floor
+    // Without a vector nothing is known of its meaning, for which most of the floor is meant.
+    let leads_by_words = cosine.is_none() && coverage > 0.0 && hit.score >= SCORE_BY_WORDS_MIN;
+    has_tag_of(&hit.memory, phase) || identifiers > 0 || likeness >= weights.phase_floor || leads_by_words
 }
 
 /// How much a result of a phase's query matters in it.

@@ -386,6 +386,20 @@ fn a_missing_model_is_told_once() {
     assert_eq!(notice.matches("searched by words alone").count(), 1, "{notice}");
 }
 
+/// The floor is meant for the cosine and the words together.
+#[test]
+fn a_memory_without_a_vector_matters_by_its_words() {
+    let engine = engine_with(Arc::new(FailingEmbedder::default()));
+    for number in 0..30 {
+        let content = format!("The visitor of room {number} gets a green badge at the front desk.");
+        engine.remember(&Caller::local(), fact(&content, Visibility::Common)).unwrap();
+    }
+    let runbook = "Publish from main alone; a rollback takes the tag back.";
+    engine.remember(&Caller::local(), fact(runbook, Visibility::Common)).unwrap();
+    let found = bundle(&engine, &["release"], 4_096);
+    assert_eq!(found.included.iter().map(|bundled| &*bundled.title).collect::<Vec<_>>(), [runbook]);
+}
+
 #[test]
 fn seven_phases_are_known() {
     let Phases(known) = Phases::default();
