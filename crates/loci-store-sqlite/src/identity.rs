@@ -140,7 +140,11 @@ pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
         return Err(OpenError::ForeignLog { database });
     }
     let file = folder.join(FILE);
-    fs::remove_file(&file).map_err(|error| OpenError::from_io(&error, &file))
+    match fs::remove_file(&file) {
+        // Another process found the same.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(|error| OpenError::from_io(&error, &file)),
+    }
 }
 
 /// Notes the store that this connection is open to. That waits for another start where the database file does not say
