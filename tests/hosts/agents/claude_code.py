@@ -59,12 +59,15 @@ class ClaudeCode(HookedHost):
                 process.kill()
 
     def offered(self, request, server):
-        # Tools of MCP servers are held back: the model is told their names and searches for those that it needs.
-        return re.findall(rf"^(mcp__{re.escape(server)}__\w+)$", request.everything, re.MULTILINE)
+        # But for those that the server marks (`anthropic/alwaysLoad`), tools of MCP servers are held back: the model is
+        # told their names and searches for those that it needs.
+        at_once = [tool.name for tool in request.tools if tool.name.startswith(f"mcp__{server}__")]
+        return [*at_once, *re.findall(rf"^(mcp__{re.escape(server)}__\w+)$", request.everything, re.MULTILINE)]
 
     def discover(self, request, wanted):
-        names = [f"mcp__{server}__{name}" for server, name in wanted]
-        if {tool.name for tool in request.tools}.issuperset(names):
+        offered = {tool.name for tool in request.tools}
+        names = [name for name in (f"mcp__{server}__{name}" for server, name in wanted) if name not in offered]
+        if not names:
             return []
         return [Call(Tool("ToolSearch"), {"query": f"select:{','.join(names)}", "max_results": len(names)})]
 
