@@ -23,12 +23,16 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
         Err(code) => assert_eq!(code, ErrorCode::InvalidArgument),
     }
-    // Days as numbers of all kinds.
+    // Days as numbers of all kinds, and as texts.
     if let Ok(days) = serde_json::from_str::<Value>(ttl) {
         let arguments = json!({"user_id": "local", "key": "k", "value": "v", "ttl_days": days});
         let is_left_out = [json!(null), json!(""), json!([]), json!({})].contains(&days);
         if call(&engine, "memory-mcp", "store_decision", arguments).is_ok() && !is_left_out {
-            let days = days.as_f64().expect("a time to live is a number");
+            let days = match days.as_str() {
+                Some(text) => text.trim().parse().ok(),
+                None => days.as_f64(),
+            };
+            let days = days.expect("a time to live is a number, or a text that holds one");
             assert!(days >= 1.0 && days <= TTL_DAYS_MAX as f64, "{days}");
         }
     }
