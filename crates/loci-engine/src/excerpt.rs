@@ -1,4 +1,4 @@
-//! What is shown of a text that is longer than there is room for.
+//! Excerpts: the part of a text that is shown where there is no room for the whole.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,7 @@ const BYTES_PER_TOKEN_MAX: usize = 8;
 /// How often an excerpt is made shorter, if it has more tokens than were estimated.
 const ATTEMPTS_MAX: usize = 8;
 
-/// What is shown of a text.
+/// The part of a text that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt<'a> {
     /// The whole text, or parts of it in its order, with an ellipsis in a line of its own for each stretch between them.
@@ -56,7 +56,7 @@ impl Engine {
 
     /// The tokens of a text, if it has at most so many.
     pub(crate) fn tokens_within(&self, text: &str, tokens_max: usize) -> Option<usize> {
-        // What is far too long is not worth counting.
+        // A text that is far too long is not counted.
         let may_fit = text.len() / BYTES_PER_TOKEN_MAX <= tokens_max
             && (text.len() <= tokens_max || estimated_tokens(text) <= tokens_max.saturating_mul(2));
         may_fit.then(|| self.tokens(text)).filter(|tokens| *tokens <= tokens_max)

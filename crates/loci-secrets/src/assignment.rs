@@ -44,7 +44,7 @@ struct Assignment<'a> {
     family: Family,
     value: Range<usize>,
     is_quoted: bool,
-    /// What stands between the name and the value.
+    /// The characters between the name and the value.
     operator: &'a str,
 }
 

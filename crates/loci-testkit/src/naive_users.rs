@@ -27,7 +27,7 @@ pub(crate) struct Wipe {
     version: u64,
 }
 
-/// Whether a change of a memory takes it from somebody who could read it.
+/// Whether a change of a memory takes it from a user who could read it.
 pub(crate) fn is_withdrawn(before: &Memory, after: &Memory) -> bool {
     let is_everyones = |memory: &Memory| memory.owner.is_none() || memory.visibility == Visibility::Common;
     let is_narrower =

@@ -28,7 +28,7 @@ pub struct Arguments {
     content: String,
     /// `map` for how something is built and where things are, `fact` for one claim that the citations prove.
     kind: DiscoveryKind,
-    /// What it rests on, 1 to 50: `[{"kind": "file", "ref": "src/auth.rs", "locator": "L10-42"}]`.
+    /// Its evidence, 1 to 50: `[{"kind": "file", "ref": "src/auth.rs", "locator": "L10-42"}]`.
     #[schemars(length(min = 1, max = CITATIONS_MAX))]
     citations: Vec<Citation>,
     /// Where to file it: a name of 1 to 256 characters that begins with `discovery:`, by custom discovery:repo:NAME.

@@ -24,7 +24,7 @@ pub struct Arguments {
     scope: Option<Scope>,
     /// The project that it belongs to; required for scope `project`.
     project: Option<String>,
-    /// What it is; `fact` if left out. A `rule` says what must or must not be done, `feedback` what a person said of your
+    /// Its kind; `fact` if left out. A `rule` says what must or must not be done, `feedback` what a person said of your
     /// work, `decision` what was chosen and why, `context` what is going on; `bootstrap` is read at every session start.
     r#type: Option<MemoryType>,
     /// Labels, such as `["frontend", "performance"]`.

@@ -25,14 +25,14 @@ enum TierName {
     Ltm,
 }
 
-/// What the two searches of memories take.
+/// The arguments of the two searches of memories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// Whose memories to search.
     #[expect(dead_code, reason = "the dialect made it the caller")]
     user_id: String,
-    /// What you want to know, as a question or in key words. Required, unless there is a `memory_id`.
+    /// A question, or key words. Required, unless there is a `memory_id`.
     query: Option<String>,
     /// Only long-term memories of this type: fact, preference, decision, event, task, question or
     /// other, and whatever words other tools filed memories under.
@@ -54,7 +54,7 @@ pub struct Search {
     offset: Option<Offset>,
 }
 
-/// What a search found, or what was read by its id.
+/// The results of a search, or a text that was read by its id.
 pub enum Results {
     Recalled(Recalled),
     Page(Box<TextPage>),

@@ -21,7 +21,7 @@ pub struct Arguments {
     user_id: String,
     /// The conversation: any name, the same for all its messages.
     conversation_id: String,
-    /// What was said, in order: `[{"role": "human", "content": "I moved to Lisbon.", "tags": ["home"]}]`.
+    /// The messages, in order: `[{"role": "human", "content": "I moved to Lisbon.", "tags": ["home"]}]`.
     #[schemars(length(min = 1, max = limits::MESSAGES_MAX))]
     messages: Vec<MessageArgument>,
 }

@@ -23,8 +23,8 @@ const KINDS_OF_TALK: [&str; 3] = ["other", "question", "task"];
 
 pub struct AddDrawer;
 
-/// File a text for good, word for word, not shortened or retold: a decision with its reason, what somebody said, a
-/// piece of code. The same text in the same place is filed once; `mempalace_check_duplicate` finds it in other words.
+/// File a text for good, word for word, not shortened or retold: a decision with its reason, words that were said,
+/// a piece of code. The same text in the same place is filed once; `mempalace_check_duplicate` finds it in other words.
 /// All of this space may read it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -93,7 +93,7 @@ pub struct Meant {
     pub notice: Option<String>,
 }
 
-/// What a reader means by a filter: names that are there, as far as [`named`](loci_engine::Engine::named) finds them.
+/// The filter that a reader means: names that are there, as far as [`named`](loci_engine::Engine::named) finds them.
 /// They are taken exactly as given, since names that came in elsewhere may have blanks around them; one that is blank
 /// filters nothing.
 ///

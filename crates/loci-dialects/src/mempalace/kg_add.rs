@@ -61,7 +61,7 @@ pub struct Output {
 struct OtherOpen {
     /// Its id.
     triple_id: String,
-    /// What the subject stands in that relation to.
+    /// The thing to which the subject stands in that relation.
     object: String,
     /// From when it holds; null if always.
     #[schemars(schema_with = "string_or_null")]

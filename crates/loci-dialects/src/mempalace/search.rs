@@ -19,9 +19,9 @@ const LIMIT_DEFAULT: usize = 5;
 
 pub struct Search;
 
-/// Find drawers by a question, by meaning and by words, best first, word for word; of a long one, the parts that answer. Ask before you say what somebody
-/// said, decided or prefers. Write the bare question: of anything above 250 characters, only the question in it is
-/// searched. Diaries are found in the room `diary` alone.
+/// Find drawers by a question, by meaning and by words, best first, word for word; of a long one, the parts that
+/// answer. Ask before you say what a person said, decided or prefers. Write the bare question: of anything above 250
+/// characters, only the question in it is searched. Diaries are found in the room `diary` alone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {

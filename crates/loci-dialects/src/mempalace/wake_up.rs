@@ -35,7 +35,7 @@ const ENTRIES_MAX: usize = 3;
 /// Kinds that are looked for beside the newest drawers, each with what it counts.
 const KINDS_FIRST: [(&str, f64); 5] =
     [("decision", 1.0), ("rule", 1.0), ("feedback", 0.9), ("preference", 0.9), ("fact", 0.8)];
-/// What a drawer of another kind counts.
+/// The worth of a drawer of another kind.
 const OTHER_KIND: f64 = 0.5;
 /// The share of its worth that a drawer loses in a day, so that half is left after a year.
 const DECAY_OF_DAY: f64 = 0.002;
@@ -62,7 +62,7 @@ struct Line {
     counted: Counted,
 }
 
-/// What the last line counts a memory as.
+/// Under which heading the last line counts a memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counted {
     /// One that every session should begin with.
@@ -128,7 +128,7 @@ pub fn wake_up(context: Context<'_>, wing: Option<&str>, dialect: &Dialect, toke
     lines.extend(story(context, wing, &places)?);
     lines.extend(quotations(&trust, &start.of_others, &of_others, wing));
     let always = [start.directives, start.of_others].concat();
-    // What has no room among the first has none further down.
+    // A memory that has no room among the first has none further down.
     let is_always = |line: &Line| always.iter().any(|memory| memory.id == line.id);
     lines.retain(|line| line.counted == Counted::Always || !is_always(line));
     let mut shown = HashSet::new();
@@ -266,7 +266,7 @@ fn directives(reader: &Caller, memories: &[Memory]) -> Vec<Line> {
     (0..).zip(memories).map(line_of).collect()
 }
 
-/// What others set for every session, under the names of those who wrote it.
+/// The memories that others set for every session, under the names of those who wrote it.
 fn quotations(trust: &Trust<'_>, always: &[Memory], identity: &[Memory], of: Option<&str>) -> Vec<Line> {
     let mut authors: Vec<String> = Vec::new();
     let of_others = always.iter().map(|memory| (memory, Counted::Always));
@@ -408,13 +408,13 @@ fn excerpt(memory: &Memory) -> String {
     title + &opening(&memory.content, START_CHARACTERS)
 }
 
-/// Whether nobody filed a memory by hand: it was read from a file or a conversation, or made from what was said in one.
+/// Whether a memory was not filed by hand: it was read from a file or a conversation, or made from one.
 fn was_read(memory: &Memory) -> bool {
     let is_of_file = memory.attributes.contains_key(SOURCE_FILE);
     is_of_file || memory.place.section == CONVERSATIONS || memory.source.is_some()
 }
 
-/// What it is worth to begin a session with a memory: more by its kind, its weight and how often it was returned, less
+/// The worth of a memory at the start of a session: more by its kind, its weight and how often it was returned, less
 /// by its age.
 fn worth(memory: &Memory, now: Timestamp) -> f64 {
     let kind = KINDS_FIRST.iter().find(|(kind, _)| *kind == memory.kind).map_or(OTHER_KIND, |(_, counts)| *counts);

@@ -25,7 +25,7 @@ pub struct MemorySearch;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What you want to know, as a question or in key words. Required, unless there is an `id`.
+    /// A question, or key words. Required, unless there is an `id`.
     query: Option<String>,
     /// How many results at most: 5 if left out, 100 at most.
     top_k: Option<Count>,

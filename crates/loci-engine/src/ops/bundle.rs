@@ -161,7 +161,7 @@ impl Engine {
         Ok(Bundle { degraded, ..draft.fitting() })
     }
 
-    /// What every bundle begins with.
+    /// The memories that every bundle begins with.
     fn always_loaded(&self, caller: &Caller) -> Result<Vec<Memory>> {
         let mut memories = self.bootstrap_memories(caller, CollectionFilter::Any)?;
         let filed = self.filter(caller, CollectionFilter::AnyNamed);
@@ -273,7 +273,7 @@ struct Section<'a> {
     terms: Vec<String>,
 }
 
-/// What may be in a bundle, the more important memories first.
+/// The memories that may be in a bundle, the more important ones first.
 struct Draft<'a> {
     engine: &'a Engine,
     trust: Trust<'a>,
@@ -453,7 +453,7 @@ impl<'a> Draft<'a> {
         }
         let left_out = self.belonging - parts;
         if left_out == 0 || !with_others {
-            // What ends the last part ends the text.
+            // The end of the last part is the end of the text.
             markdown.pop();
             return markdown;
         }

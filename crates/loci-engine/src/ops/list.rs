@@ -73,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// What passes, and the part of it that was asked for.
+    /// The filter of a list, and the page of it that was asked for.
     fn listed(&self, caller: &Caller, request: List) -> Result<(Filter, Page)> {
         check::tags("tags", &request.tags)?;
         let mut filter = self.filter(caller, request.collections);

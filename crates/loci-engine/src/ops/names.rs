@@ -139,7 +139,7 @@ pub(crate) fn alike<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Ve
     measured.into_iter().take(ALIKE_MAX).map(|(_, other)| other).collect()
 }
 
-/// What a message says of names that sound alike.
+/// The part of a message that names similar names.
 pub(crate) fn hint(names: &[&str]) -> String {
     if names.is_empty() {
         return "; list what there is".to_owned();

@@ -33,7 +33,7 @@ impl Engine {
     /// Answers what was answered before in this session to the same request under the key, or does the work and keeps its
     /// answer, if it is to be kept. Of several at once, one answer is kept, and all get that.
     ///
-    /// What was answered before serves as long as nothing in the store changes, and is gone with any of the memories whose
+    /// A kept answer serves as long as nothing in the store changes, and is deleted with any of the memories whose
     /// texts it holds. After a change, and where this caller may not read one of them, since it was answered through a token
     /// with other rights, the work is done again and its answer returned; what was kept stays.
     ///

@@ -123,7 +123,7 @@ impl Engine {
 fn have_equal_texts(one: &Memory, other: &Memory) -> bool {
     let titles = one.title.as_deref().zip(other.title.as_deref());
     let are_equal = |(one, other): (&str, &str)| one.split_whitespace().eq(other.split_whitespace());
-    // What was forgotten stands for nothing that is remembered.
+    // A forgotten memory stands for none that is remembered.
     one.forgotten_at.is_some() == other.forgotten_at.is_some()
         && titles.is_none_or(are_equal)
         && are_equal((&one.content, &other.content))

@@ -1,4 +1,4 @@
-//! What a host shows of the memories that every session should begin with.
+//! The memories that a host shows at the start of every session.
 
 use loci_core::limits::{SESSION_START_BYTES_MAX, SESSION_START_FRAME_BYTES};
 use loci_core::{Caller, CollectionFilter, Delivery, Memory, Result, Scope};

@@ -1,4 +1,4 @@
-//! What is shown of texts that are longer than there is room for.
+//! Excerpts of texts that are longer than there is room for.
 
 use loci_core::TokenCounter;
 use loci_search::analysis::query_terms;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::analysis::term_of_unit;
+use crate::dates::MONTHS;
 
 /// Words that deny, in English and German.
 const NEGATIONS: &[&str] = &[
@@ -188,20 +189,7 @@ const ALTERNATIVES: &[&[&str]] = &[
     &["sentry", "rollbar", "bugsnag"],
     // People and their days.
     &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "weekend"],
-    &[
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ],
+    &MONTHS,
     &["spring", "summer", "autumn", "winter"],
     &["morning", "noon", "afternoon", "evening", "night"],
     &["yesterday", "today", "tomorrow"],
@@ -211,7 +199,7 @@ const ALTERNATIVES: &[&[&str]] = &[
     &["man", "woman"],
     &["men", "women"],
     &["child", "adult"],
-    // What people like and have.
+    // Languages, nationalities and preferences of people.
     &["english", "german", "french", "spanish", "italian", "russian", "portuguese", "chinese", "japanese", "polish"],
     &["british", "american"],
     &["metric", "imperial"],
@@ -391,7 +379,7 @@ pub(super) fn unit(word: &str, is_after_number: bool) -> Option<&'static str> {
     UNITS.iter().find(|names| names.iter().any(&is_it)).map(|names| names[0])
 }
 
-/// What a unit measures, by the first of the units that do; an unknown one measures something of its own.
+/// The quantity that a unit measures, named by the first of its units; an unknown one measures something of its own.
 pub(super) fn dimension(unit: &str) -> &str {
     const DIMENSIONS: [&[&str]; 6] = [
         &["s", "ns", "us", "ms", "min", "h", "d", "week", "month", "year"],

@@ -263,7 +263,7 @@ async fn health_is_open_and_other_paths_are_not_there() {
     server.stop().await;
 }
 
-/// What was answered under a key is for the session of that answer, where a client names one.
+/// An answer kept under a key is for the session of that answer, where a client names one.
 #[tokio::test]
 async fn a_key_of_a_recall_counts_in_the_session_that_a_client_names() {
     let config = HttpConfig::new(Authentication::Anonymous);

@@ -1,13 +1,13 @@
 //! What a caller lacks the scope for does not happen, whatever revision it speaks and whatever its headers claim.
 
 use loci_core::{AuditQuery, ErrorCode, Ownership, Result, Scope, Scopes};
-use loci_dialects::{Context, DIALECTS, Dialect, Hints, Reply as ToolReply, Tool, TypedTool, UsualTools};
+use loci_dialects::{Context, DIALECTS, Dialect, Hints, Reply as ToolReply, Tool, TypedTool};
 use loci_server::{Authentication, HttpConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::support::{LEGACY, MODERN, Reply, Server, World, call, modern, request, with_issuer};
+use crate::support::{LEGACY, MODERN, NO_USUAL_TOOLS, Reply, Server, World, call, modern, request, with_issuer};
 
 /// The tokens of the walk and what they allow.
 const TOKENS: [(&str, &[Scope]); 4] =
@@ -285,13 +285,7 @@ static ADMIN: Dialect = Dialect {
     name: "admin",
     title: "Admin",
     instructions: "",
-    usual_tools: UsualTools {
-        find: "",
-        project_argument: None,
-        store: "",
-        begin: None,
-        shows: loci_dialects::bootstrap_command,
-    },
+    usual_tools: NO_USUAL_TOOLS,
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &ADMIN_TOOLS,

@@ -13,7 +13,7 @@ use crate::output::{Output, clamped, listed_text, note};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
-/// What messages call a collection and a section.
+/// The names of a collection and a section in messages.
 pub const NOUNS: PlaceNouns = PlaceNouns { collection: "project", section: "type" };
 
 pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<(), Failure> {

@@ -257,18 +257,16 @@ pub static DIALECT: Dialect = Dialect {
     }),
 };
 
+/// For a dialect without tools to find and to store.
+pub const NO_USUAL_TOOLS: UsualTools =
+    UsualTools { find: "", project_argument: None, store: "", begin: None, shows: loci_dialects::bootstrap_command };
+
 /// A dialect with one tool and nothing else, whose failures are flat.
 pub static PLAIN: Dialect = Dialect {
     name: "plain",
     title: "Plain",
     instructions: "",
-    usual_tools: UsualTools {
-        find: "",
-        project_argument: None,
-        store: "",
-        begin: None,
-        shows: loci_dialects::bootstrap_command,
-    },
+    usual_tools: NO_USUAL_TOOLS,
     ownership: Ownership::Usual,
     user_argument: None,
     tools: &PLAIN_TOOLS,

@@ -5,7 +5,7 @@ mod http;
 mod pipe;
 mod tokens;
 
-pub use dialect::{DIALECT, Gate, PLAIN, World, long_calls, set_resource, set_resource_before_reading};
+pub use dialect::{DIALECT, Gate, NO_USUAL_TOOLS, PLAIN, World, long_calls, set_resource, set_resource_before_reading};
 pub use http::{Reply, Server, Stream};
 pub use pipe::Pipe;
 pub use tokens::{NOW, add_tokens, token, with_issuer};
