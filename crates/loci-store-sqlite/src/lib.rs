@@ -48,6 +48,7 @@ mod repair;
 mod row;
 mod salvage;
 mod schema;
+mod segment;
 mod settings;
 mod source_files;
 mod store;

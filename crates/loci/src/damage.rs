@@ -41,7 +41,8 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
         return Failure::new(Exit::Database, message);
     }
     let (sender, findings) = mpsc::channel();
-    let (data, options) = (settings.data.clone(), Options { busy_timeout: settings.busy_timeout });
+    let (data, options) =
+        (settings.data.clone(), Options { busy_timeout: settings.busy_timeout, ..Options::default() });
     // Without a thread nothing is found; a look that takes too long ends with the process.
     let _ = std::thread::Builder::new().spawn(move || {
         let problems = SqliteStore::open(&data, options).ok().and_then(|store| store.integrity_check().ok());
