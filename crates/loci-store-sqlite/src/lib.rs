@@ -68,4 +68,5 @@ pub use open::{OpenError, Options};
 pub use presence::AloneLock;
 pub use repair::{Reindexed, Repaired};
 pub use salvage::{DamagedPage, LogState, Salvaged, look_at_log, salvage};
+pub use segment::INDEX_FOLDER;
 pub use store::SqliteStore;

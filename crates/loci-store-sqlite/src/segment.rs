@@ -21,7 +21,8 @@ use crate::identity::StoreId;
 use crate::index::Index;
 use crate::{folder, read, reanalysis, schema};
 
-const FOLDER: &str = "index";
+/// The folder of the index in that of a store. It can be removed while no process has the store open, and loses nothing.
+pub const INDEX_FOLDER: &str = "index";
 const SEGMENT: &str = "segment";
 const NEW: &str = "segment.new";
 const LOCK: &str = "lock";
@@ -142,7 +143,7 @@ pub(crate) struct Draft {
 impl Segment {
     /// That of the store with this database.
     pub(crate) fn of(database: &Database) -> Self {
-        let folder = database.path.parent().unwrap_or(Path::new("")).join(FOLDER);
+        let folder = database.path.parent().unwrap_or(Path::new("")).join(INDEX_FOLDER);
         Segment { folder, is_writable: database.access == Access::ReadWrite }
     }
 
