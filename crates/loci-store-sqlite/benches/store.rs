@@ -290,22 +290,56 @@ fn bulk(folder: &Path, random: &mut Random) {
 }
 
 fn searches(folder: &Path, memories: usize, random: &mut Random) {
-    let store = SqliteStore::open(folder, Options::default()).unwrap();
+    // One that writes no segment.
+    let options = Options { segment_min: usize::MAX, ..Options::default() };
+    let store = SqliteStore::open(folder, options).unwrap();
     let start = Instant::now();
     let content_bytes = fill(&store, memories, None, random);
     let rate = memories as f64 / start.elapsed().as_secs_f64();
     report(&format!("{memories} memories with vectors: per second"), format!("{rate:.0}"));
     drop(store);
+    println!("the index from the tables, in memory:");
+    first_results(folder);
+    let store = SqliteStore::open(folder, options).unwrap();
+    warm_searches(&store, random);
+    report("index: bytes per passage", store.size().unwrap().index_bytes / store.size().unwrap().passages);
+    drop(store);
+    println!("the index in a segment:");
+    let writer = SqliteStore::open(folder, Options { segment_min: 0, ..options }).unwrap();
+    query(&writer, &filter(), false, random);
+    let start = Instant::now();
+    assert_eq!(writer.write_segment(), Ok(true));
+    report("writing it, ms", milliseconds(start.elapsed()));
+    drop(writer);
+    let length = folder.join("index").join("segment").metadata().unwrap().len();
+    report("it: MB", length >> 20);
+    first_results(folder);
+    let store = SqliteStore::open(folder, options).unwrap();
+    warm_searches(&store, random);
+    let (memory, passage) = example("one more", random);
+    store.commit(put(&memory, vec![passage])).unwrap();
+    let start = Instant::now();
+    query(&store, &filter(), false, random);
+    report("search after one write, ms", milliseconds(start.elapsed()));
+    let size = store.size().unwrap();
+    report("in memory beside it: bytes per passage", size.index_bytes / size.passages);
+    report("disk: bytes per memory beyond its text", (size.disk_bytes - content_bytes as u64) / size.memories);
+}
+
+/// How long processes of their own take.
+fn first_results(folder: &Path) {
     for _ in 0..3 {
         let this = std::env::current_exe().unwrap();
         let start = Instant::now();
         let child = Command::new(this).arg(folder).arg(FIRST_RESULT).output().unwrap();
         let line = String::from_utf8(child.stdout).unwrap();
         report("process start to its end, with one search: ms", milliseconds(start.elapsed()));
-        report("  of that: open / search ms, processor ms, resident MB", line.trim());
+        report("  of that: open / search ms, processor ms, MB resident / its own", line.trim());
     }
-    let store = SqliteStore::open(folder, Options::default()).unwrap();
-    query(&store, &filter(), false, random);
+}
+
+fn warm_searches(store: &SqliteStore, random: &mut Random) {
+    query(store, &filter(), false, random);
     let narrow =
         Filter { reader: reader(Some("ann")), superseded: Superseded::Hide, tags: vec!["even".to_owned()], ..filter() };
     let rows = [
@@ -316,20 +350,12 @@ fn searches(folder: &Path, memories: usize, random: &mut Random) {
     ];
     for (what, filter, with_context) in rows {
         let before = cpu_ticks();
-        let times = timed(SEARCHES, || query(&store, &filter, with_context, random));
+        let times = timed(SEARCHES, || query(store, &filter, with_context, random));
         let line = format!("{:.3} / {:.3}", percentile(&times, 50), percentile(&times, 95));
         report(&format!("search of {what}, p50 / p95 ms"), line);
         let cpu = (cpu_ticks() - before) as f64 * 10.0 / SEARCHES as f64;
         report("  processor time of the whole process, mean ms", format!("{cpu:.3}"));
     }
-    let (memory, passage) = example("one more", random);
-    store.commit(put(&memory, vec![passage])).unwrap();
-    let start = Instant::now();
-    query(&store, &filter(), false, random);
-    report("search after one write, ms", milliseconds(start.elapsed()));
-    let size = store.size().unwrap();
-    report("index: bytes per passage", size.index_bytes / size.passages);
-    report("disk: bytes per memory beyond its text", (size.disk_bytes - content_bytes as u64) / size.memories);
 }
 
 /// The part that a process of its own does: to open a store and to search it once.
@@ -337,13 +363,14 @@ const FIRST_RESULT: &str = "first-result";
 
 fn first_result(folder: &Path) {
     let start = Instant::now();
-    let store = SqliteStore::open(folder, Options::default()).unwrap();
+    let store = SqliteStore::open(folder, Options { segment_min: usize::MAX, ..Options::default() }).unwrap();
     let opened = start.elapsed();
     let start = Instant::now();
     query(&store, &filter(), false, &mut Random::new(1));
     let searched = start.elapsed();
     let (opened, searched) = (milliseconds(opened), milliseconds(searched));
-    println!("{opened} / {searched}, {}, {}", cpu_ticks() * 10, resident_megabytes());
+    let (resident, own) = (resident_megabytes(), own_megabytes());
+    println!("{opened} / {searched}, {}, {resident} / {own}", cpu_ticks() * 10);
 }
 
 /// Six words and a vector.
@@ -431,6 +458,13 @@ fn cpu_ticks() -> u64 {
 }
 
 /// Megabytes of this process that are in memory.
+/// Memory that is shared with no other process, and backed by no file.
+fn own_megabytes() -> usize {
+    let sums = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
+    let kilobytes = |line: &str| line.split_whitespace().nth(1)?.parse::<usize>().ok();
+    sums.lines().filter(|line| line.starts_with("Anonymous:")).filter_map(kilobytes).sum::<usize>() / 1_024
+}
+
 fn resident_megabytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -15,7 +15,8 @@ pub(crate) fn prepare(folder: &Path) -> Result<PathBuf, OpenError> {
     Ok(real)
 }
 
-fn create(folder: &Path) -> io::Result<()> {
+/// Makes a folder for its owner alone, if it is not there.
+pub(crate) fn create(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -39,6 +39,11 @@ struct Noted {
 pub(crate) struct StoreId(u32);
 
 impl StoreId {
+    /// As a number, for another file that notes it.
+    pub(crate) fn number(self) -> u64 {
+        u64::from(self.0)
+    }
+
     /// The store that this connection is open to.
     pub(crate) fn of(connection: &Connection) -> rusqlite::Result<Self> {
         let secret: Vec<u8> = connection.query_row("SELECT bytes FROM secret", [], |row| row.get(0))?;

@@ -2,6 +2,7 @@
 //! disk. One thread reads, while another takes the passages in.
 
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
@@ -33,13 +34,18 @@ const MEMORIES_BETWEEN: usize = 200;
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     thousandths: AtomicU64,
-    is_ending: AtomicBool,
+    is_ending: Arc<AtomicBool>,
 }
 
 impl Progress {
     /// Ends the loads of now and later.
     pub(crate) fn end(&self) {
         self.is_ending.store(true, Ordering::Relaxed);
+    }
+
+    /// Says when loads have to end.
+    pub(crate) fn is_ending(&self) -> &Arc<AtomicBool> {
+        &self.is_ending
     }
 
     /// Where the load is that began so long ago, and when to come back, in words.

@@ -30,11 +30,14 @@ pub(crate) const BYTES_MIN: u64 = 512;
 pub struct Options {
     /// How long a write waits for other processes before it fails. Default: 10 seconds.
     pub busy_timeout: Duration,
+    /// From how many memories on the index is kept as a file, beside the database, which spares each start the loading.
+    /// Default: 2,000, which load in about 10 milliseconds.
+    pub segment_min: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { busy_timeout: Duration::from_secs(10) }
+        Options { busy_timeout: Duration::from_secs(10), segment_min: 2_000 }
     }
 }
 

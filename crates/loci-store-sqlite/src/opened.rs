@@ -24,6 +24,8 @@ pub(crate) struct Opened {
     pub(crate) database: Database,
     /// Whether pages from before a wipe may still lie in the write-ahead log.
     pub(crate) log_has_remains: AtomicBool,
+    /// Whether the segment of the index may still hold what was wiped.
+    pub(crate) segment_has_remains: AtomicBool,
     /// Says that the store is open: the last to go. None for what cannot be written.
     _presence: Option<File>,
 }
@@ -36,25 +38,34 @@ impl Opened {
         damaged_log::make_good(&real)?;
         let presence = presence::enter(&real, options.busy_timeout)?;
         let (database, connection) = open(folder, options)?;
-        Opened::start(database, connection, Some(presence))
+        Opened::start(database, connection, Some(presence), options)
     }
 
     /// With a connection to the database that is used to write.
-    pub(crate) fn start(database: Database, connection: Connection, presence: Option<File>) -> Result<Self, OpenError> {
+    pub(crate) fn start(
+        database: Database,
+        connection: Connection,
+        presence: Option<File>,
+        options: Options,
+    ) -> Result<Self, OpenError> {
         let writer = Writer::start(database.clone(), connection)?;
         Ok(Opened {
-            cache: Arc::new(Cache::new(database.clone())),
+            cache: Arc::new(Cache::new(database.clone(), options.segment_min)),
             readers: Readers::new(database.clone()),
             writer,
             database,
             log_has_remains: AtomicBool::new(false),
+            segment_has_remains: AtomicBool::new(false),
             _presence: presence,
         })
     }
 
-    /// Empties the log of what a wipe left in it, now or at a later sweep. Until then the data is gone
+    /// Removes what a wipe left in the segment of the index and in the log, now or at a later sweep. Until then the data is gone
     /// for every reader of the database, if not for one of the file.
-    pub(crate) fn empty_log(&self) {
+    pub(crate) fn remove_remains(&self) {
+        if self.segment_has_remains.load(Ordering::Relaxed) {
+            self.segment_has_remains.store(!self.cache.remove_segment(), Ordering::Relaxed);
+        }
         if self.log_has_remains.load(Ordering::Relaxed) {
             let emptied = connection::empty_log(&self.database);
             self.log_has_remains.store(!matches!(emptied, Ok(true)), Ordering::Relaxed);

@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_folder_is_somebodys_alone_or_everybodys() {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { busy_timeout: Duration::from_millis(20) };
+        let options = Options { busy_timeout: Duration::from_millis(20), ..Options::default() };
         let open = || SqliteStore::open(folder.path(), options);
         let alone = || SqliteStore::lock_alone(folder.path());
         let (first, second) = (open().unwrap(), open().unwrap());

@@ -59,7 +59,7 @@ impl SqliteStore {
     pub fn open_read_only(folder: &Path, options: Options) -> Result<Self, OpenError> {
         let (database, copy) = read_only::open(folder, options)?;
         let connection = database.open().map_err(|error| OpenError::from_database(&error, &database.path))?;
-        let store = SqliteStore::of(folder, options, Opened::start(database, connection, None)?);
+        let store = SqliteStore::of(folder, options, Opened::start(database, connection, None, options)?);
         Ok(SqliteStore { is_read_only: true, copy, ..store })
     }
 
@@ -195,6 +195,16 @@ impl SqliteStore {
         doctor::check_in_parts(&self.opened()?.readers, false)
     }
 
+    /// Writes the index as a file for processes that start later, which is else done in the background when it is due.
+    /// False, if another process is writing it, if this one may not, or if there are fewer memories than
+    /// [`Options::segment_min`].
+    ///
+    /// # Errors
+    /// `unavailable` if the database cannot be read, or the file not written.
+    pub fn write_segment(&self) -> Result<bool> {
+        self.opened()?.cache.write_segment_now()
+    }
+
     /// Makes good each [`ProblemKind::Derived`] problem, and says what it did, or what it could not do. No text is
     /// touched, and nothing that somebody filed; nothing at all is done where something of that is damaged. Others read
     /// and write meanwhile.
@@ -206,7 +216,7 @@ impl SqliteStore {
     pub fn repair(&self) -> Result<Vec<Repaired>> {
         let opened = self.opened()?;
         let done = opened.work().repair();
-        opened.cache.clear();
+        opened.cache.forget_segment();
         done
     }
 
@@ -219,7 +229,7 @@ impl SqliteStore {
     pub fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
         let opened = self.opened()?;
         let done = opened.work().reindex(embeddings);
-        opened.cache.clear();
+        opened.cache.forget_segment();
         done
     }
 }
@@ -266,7 +276,7 @@ impl Store for SqliteStore {
     }
 
     fn reload(&self) -> Result<()> {
-        self.opened()?.cache.clear();
+        self.opened()?.cache.forget_segment();
         Ok(())
     }
 
@@ -361,9 +371,12 @@ impl Store for SqliteStore {
             remove::wipe(connection, &space, &owner, origin.as_deref(), pseudonym.as_deref(), now)
         };
         let opened = self.opened()?;
+        // Before, since the process may end after the commit; and after it, since one may have been written meanwhile.
+        opened.cache.remove_segment();
         let wiped = opened.writer.run(wipe)?;
+        opened.segment_has_remains.store(true, Ordering::Relaxed);
         opened.log_has_remains.store(true, Ordering::Relaxed);
-        opened.empty_log();
+        opened.remove_remains();
         Ok(wiped)
     }
 
@@ -379,7 +392,8 @@ impl Store for SqliteStore {
 
     fn needs_sweep(&self, sweep: &Sweep) -> Result<bool> {
         let opened = self.opened()?;
-        opened.empty_log();
+        opened.remove_remains();
+        opened.readers.read(|connection| opened.cache.tend_segment(connection))?;
         opened.readers.read(|connection| remove::needs_sweep(connection, sweep))
     }
 

@@ -545,7 +545,8 @@ mod tests {
     #[test]
     fn nothing_is_written_while_the_log_cannot_begin_anew() {
         let folder = tempfile::tempdir().unwrap();
-        let (database, connection) = open(folder.path(), Options { busy_timeout: Duration::from_millis(20) }).unwrap();
+        let (database, connection) =
+            open(folder.path(), Options { busy_timeout: Duration::from_millis(20), ..Options::default() }).unwrap();
         let writer = Writer::start(database.clone(), connection).unwrap();
         let set = |connection: &Connection| -> Result<()> {
             execute(connection, "INSERT INTO lease (name, holder, until) VALUES (random(), 'x', 0)")?;

@@ -6,9 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 use loci_core::Error;
-use loci_store_sqlite::{
-    DAMAGED_LOG, LogState, Options, Problem, ProblemKind, SqliteStore, look_at_log, tells_of_damage,
-};
+use loci_store_sqlite::{DAMAGED_LOG, LogState, Problem, ProblemKind, SqliteStore, look_at_log, tells_of_damage};
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
@@ -41,7 +39,7 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
         return Failure::new(Exit::Database, message);
     }
     let (sender, findings) = mpsc::channel();
-    let (data, options) = (settings.data.clone(), Options { busy_timeout: settings.busy_timeout });
+    let (data, options) = (settings.data.clone(), settings.store);
     // Without a thread nothing is found; a look that takes too long ends with the process.
     let _ = std::thread::Builder::new().spawn(move || {
         let problems = SqliteStore::open(&data, options).ok().and_then(|store| store.integrity_check().ok());

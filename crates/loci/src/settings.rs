@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use directories::ProjectDirs;
 use loci_engine::{FusionWeights, Phase, Phases, Policy, RankingWeights, RedactionScope, SearchMode, check};
+use loci_store_sqlite::Options;
 use tracing::level_filters::LevelFilter;
 
 use crate::exit::{Exit, Failure};
@@ -249,8 +250,8 @@ pub struct Settings {
     pub flush: Duration,
     /// [`MAINTENANCE_SECONDS`].
     pub maintenance: Duration,
-    /// [`BUSY_TIMEOUT_SECONDS`].
-    pub busy_timeout: Duration,
+    /// [`INDEX_FILE_MEMORIES`] and [`BUSY_TIMEOUT_SECONDS`].
+    pub store: Options,
     /// Every setting as it holds.
     pub rows: Vec<Row>,
 }
@@ -382,7 +383,10 @@ impl Values {
             },
             flush: self.seconds(&AUDIT_FLUSH_SECONDS),
             maintenance: self.seconds(&MAINTENANCE_SECONDS),
-            busy_timeout: self.seconds(&BUSY_TIMEOUT_SECONDS),
+            store: Options {
+                busy_timeout: self.seconds(&BUSY_TIMEOUT_SECONDS),
+                segment_min: self.whole(&INDEX_FILE_MEMORIES) as usize,
+            },
             rows: SETTINGS.iter().map(|setting| self.row(setting)).collect(),
         })
     }
@@ -604,7 +608,7 @@ mod tests {
         let file = "data = \"d\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
-                    maintenance_seconds = 5\nbusy_timeout_seconds = 6\nreply_tokens = 1234\n\
+                    maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\n\
                     [phases]\nqueries = [\"plan=what, and why\", \"paint=how\"]\ntags = [\"plan=a,b\", \"sing=c\"]\n\
                     [conversation]\nmessage_ttl_hours = 1\nresults_max = 2\npurge_days = 3\n\
                     [cache]\nsimilarity_threshold = 0.75\nttl_seconds = 4\n\
@@ -641,7 +645,7 @@ mod tests {
         assert_eq!(settings.allowed_origins, ["https://a:1", "https://b:*"]);
         assert_eq!(settings.trusted_authors, ["ann"]);
         assert_eq!(settings.maintenance, Duration::from_secs(5));
-        assert_eq!(settings.busy_timeout, Duration::from_secs(6));
+        assert_eq!(settings.store, Options { busy_timeout: Duration::from_secs(6), segment_min: 13 });
         let Network { public_url, trusted_proxies, tls, rate_limit, oidc } = settings.network;
         assert_eq!(public_url.unwrap().to_string(), "https://m.example");
         let proxies: Vec<String> = trusted_proxies.iter().map(ToString::to_string).collect();

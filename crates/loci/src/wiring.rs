@@ -11,7 +11,7 @@ use loci_engine::{Engine, Policy, Reconciled, Weights};
 use loci_http::{ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions};
 use loci_mine::GitTree;
 use loci_secrets::SecretRedactor;
-use loci_store_sqlite::{OpenError, Options, SqliteStore};
+use loci_store_sqlite::{OpenError, SqliteStore};
 use loci_tokens::BpeTokens;
 use loci_vault::{VaultFolder, is_watched};
 use serde_json::{Map, Value};
@@ -285,7 +285,7 @@ impl Drop for Parts {
 /// # Errors
 /// [`Exit::DataFolder`] or [`Exit::Database`], with what to do.
 pub fn open_store(settings: &Settings, data: &Path) -> Result<SqliteStore, Failure> {
-    let options = Options { busy_timeout: settings.busy_timeout };
+    let options = settings.store;
     let mut opened = SqliteStore::open(data, options);
     if matches!(opened, Err(OpenError::Restoring { .. })) {
         restore::end(data)?;
@@ -296,7 +296,7 @@ pub fn open_store(settings: &Settings, data: &Path) -> Result<SqliteStore, Failu
 
 /// The same for a command that only reads.
 fn open_store_to_read(settings: &Settings, data: &Path) -> Result<SqliteStore, Failure> {
-    let options = Options { busy_timeout: settings.busy_timeout };
+    let options = settings.store;
     match SqliteStore::open(data, options) {
         Err(OpenError::Restoring { .. }) => open_store(settings, data),
         Err(OpenError::ReadOnly { .. }) => {

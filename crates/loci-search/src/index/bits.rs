@@ -65,6 +65,12 @@ impl Bits {
         &self.words
     }
 
+    /// The set of these words, as [`words`](Bits::words) gives them.
+    pub(super) fn of_words(words: Vec<u64>) -> Self {
+        let count = words.iter().map(|word| word.count_ones() as usize).sum();
+        Bits { words, count }
+    }
+
     /// The slots in the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(index, word)| {

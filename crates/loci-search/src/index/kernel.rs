@@ -7,10 +7,13 @@
 //! processors have NEON. Sums of integers do not depend on the order, and those of floating-point
 //! numbers have an order that is fixed, lane by lane, so every copy gives the same results, bit for
 //! bit.
+//!
+//! Beside them stands what else no safe code can do: to map a file, and to read its bytes as rows of numbers.
 
-#![cfg_attr(
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    expect(unsafe_code, reason = "a function with a target feature may be called only where the processor has it")
+#![expect(
+    unsafe_code,
+    reason = "functions with a target feature run only where the processor has it; files are mapped, and their bytes read \
+              as numbers"
 )]
 
 #[cfg(target_arch = "aarch64")]
@@ -28,6 +31,8 @@ use std::arch::x86_64::{
     _mm512_loadu_si512, _mm512_popcnt_epi64, _mm512_reduce_add_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
     _mm512_storeu_si512, _mm512_xor_si512,
 };
+use std::fs::File;
+use std::io;
 
 /// How many components a [`Line`] holds, and how many bits the words of a sketch.
 pub(super) const LINE: usize = 64;
@@ -51,7 +56,7 @@ pub(super) struct Line(pub [i8; LINE]);
 pub(super) struct Words(pub [u64; BLOCK]);
 
 /// The rows of a chunk and their scales; row `n` begins at line `n * lines`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rows<'a> {
     pub lines: &'a [Line],
     pub scales: &'a [f32],
@@ -482,6 +487,72 @@ fn keep_near(distances: &[u64; BLOCK], block: usize, bits: u8, limit: u64, found
             }
         }
     }
+}
+
+/// A file as the system maps it into memory: to be read, and shared with other processes.
+#[derive(Debug)]
+pub(super) struct Mapping(memmap2::Mmap);
+
+impl Mapping {
+    /// Maps the whole file as it is now.
+    ///
+    /// # Errors
+    /// The system cannot map it: it is empty, or no file that can be mapped.
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        // SAFETY: the bytes must not change while they are mapped. They are those of a segment: no process ever writes
+        // to one again, or cuts it, once it has its name; another one takes its place by a rename, and what is mapped
+        // stays until it is unmapped. Only this user can write in the folder. Whoever else of this user writes into
+        // the file breaks what it holds, not the process: nothing is derived from a value that was read but what is
+        // read and checked again, as every number of it is before it is used as an index. Whoever cuts it, or a disk
+        // that cannot be read, ends the process by a signal (SIGBUS), which loses nothing: the file is a copy.
+        unsafe { memmap2::Mmap::map(file) }.map(Mapping)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// What may be read from any bytes.
+trait Plain: Copy {}
+impl Plain for Line {}
+impl Plain for Words {}
+impl Plain for f32 {}
+impl Plain for u32 {}
+impl Plain for u64 {}
+
+/// The bytes as elements; none, if they do not begin where an element may, or do not end with one.
+fn elements<T: Plain>(bytes: &[u8]) -> &[T] {
+    // SAFETY: only `Plain` types are asked for, which have no padding and for which any bits are a value; the function
+    // takes care of the alignment, and the slice lives as long as the bytes.
+    let (before, elements, after) = unsafe { bytes.align_to::<T>() };
+    if before.is_empty() && after.is_empty() { elements } else { &[] }
+}
+
+pub(super) fn lines_in(bytes: &[u8]) -> &[Line] {
+    elements(bytes)
+}
+
+pub(super) fn words_in(bytes: &[u8]) -> &[Words] {
+    elements(bytes)
+}
+
+pub(super) fn floats_in(bytes: &[u8]) -> &[f32] {
+    elements(bytes)
+}
+
+pub(super) fn numbers_in(bytes: &[u8]) -> &[u32] {
+    elements(bytes)
+}
+
+pub(super) fn bits_in(bytes: &[u8]) -> &[u64] {
+    elements(bytes)
+}
+
+/// The bytes of lines.
+pub(super) fn bytes_of(lines: &[Line]) -> &[u8] {
+    // SAFETY: a line is 64 bytes without padding, and bytes may lie anywhere.
+    unsafe { lines.align_to::<u8>() }.1
 }
 
 #[cfg(test)]

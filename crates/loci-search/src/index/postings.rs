@@ -1,10 +1,14 @@
 //! Which passages contain which terms, scored by BM25.
 
+use std::sync::Arc;
+
 use super::bits;
 
+mod base;
 mod block;
 mod bm25;
 mod dictionary;
+mod lengths;
 mod list;
 mod query;
 mod search;
@@ -13,10 +17,12 @@ mod short;
 mod tests;
 mod view;
 
+use base::Base;
 use bits::Bits;
 use block::Posting;
 pub use bm25::{Statistics, bm25};
 use dictionary::Dictionary;
+use lengths::Lengths;
 pub use query::WordQuery;
 use view::View;
 
@@ -27,10 +33,16 @@ use view::View;
 /// and keeps its length, so that bounds of scores still hold. A cycle of purging takes the slots that were
 /// dead when it began out of all lists, a few lists a step; passages may be inserted and searched
 /// between the steps. Only when the cycle is through are its slots free.
+///
+/// What was [taken over](Postings::open) from a segment never changes: its slots are living or dead, and never purged.
 #[derive(Debug, Clone, Default)]
 pub struct Postings {
+    /// What lies in a segment.
+    base: Option<Arc<Base>>,
+    /// The first slot that is not the segment's.
+    first: u32,
     dictionary: Dictionary,
-    /// By slot.
+    /// By slot, from the first on.
     lengths: Vec<u32>,
     purge: Option<Purge>,
     /// Terms of the passage being inserted, kept for its memory.
@@ -71,14 +83,16 @@ impl Postings {
     pub fn insert<'a>(&mut self, slot: u32, terms: impl IntoIterator<Item = (&'a str, u32)>) {
         let mut inserted = std::mem::take(&mut self.inserted);
         inserted.extend(terms.into_iter().map(|(term, count)| (self.dictionary.number(term), count)));
-        if self.lengths.len() <= slot as usize {
-            self.lengths.resize(slot as usize + 1, 0);
+        let place = (slot - self.first) as usize;
+        if self.lengths.len() <= place {
+            self.lengths.resize(place + 1, 0);
         }
         // Before the lists: they bound scores by lengths.
-        self.lengths[slot as usize] = inserted.iter().fold(0, |length: u32, (_, count)| length.saturating_add(*count));
+        self.lengths[place] = inserted.iter().fold(0, |length: u32, (_, count)| length.saturating_add(*count));
         for (number, count) in inserted.drain(..) {
             if let Some(list) = self.dictionary.list_mut(number) {
-                list.insert(Posting { slot, count }, &self.lengths);
+                let lengths = Lengths { base: &[], first: self.first, own: &self.lengths };
+                list.insert(Posting { slot, count }, lengths);
             }
         }
         self.inserted = inserted;
@@ -86,7 +100,12 @@ impl Postings {
 
     /// How many terms the passage has, counted as often as they occur; 0 for a free slot.
     pub fn length(&self, slot: u32) -> u32 {
-        self.lengths.get(slot as usize).copied().unwrap_or_default()
+        self.lengths().get(slot)
+    }
+
+    fn lengths(&self) -> Lengths<'_> {
+        let base = self.base.as_ref().map_or(&[][..], |base| base.lengths());
+        Lengths { base, first: self.first, own: &self.lengths }
     }
 
     /// Begins a cycle of purging these dead slots. False, and `dead` is not looked at, while another
@@ -114,7 +133,8 @@ impl Postings {
         let mut left = budget;
         while purge.number < self.dictionary.numbers() && !purge.dead.is_empty() {
             let list = self.dictionary.list_mut(purge.number);
-            let cleaned = list.map(|list| (list.clean(purge.slot, &purge.dead, &self.lengths, left), list.is_empty()));
+            let lengths = Lengths { base: &[], first: self.first, own: &self.lengths };
+            let cleaned = list.map(|list| (list.clean(purge.slot, &purge.dead, lengths, left), list.is_empty()));
             left = left.saturating_sub(LIST + cleaned.as_ref().map_or(0, |(cleaned, _)| cleaned.looked_at));
             if let Some((list::Cleaned { next: Some(slot), .. }, _)) = cleaned {
                 purge.slot = slot;
@@ -130,7 +150,7 @@ impl Postings {
             }
         }
         for slot in purge.dead.iter() {
-            if let Some(length) = self.lengths.get_mut(slot as usize) {
+            if let Some(length) = self.lengths.get_mut((slot - self.first) as usize) {
                 *length = 0;
             }
         }
@@ -158,11 +178,11 @@ impl Postings {
 
     /// How many postings [`counts_by`](Postings::counts_by) visits.
     pub fn list_length(&self, term: &str) -> usize {
-        self.dictionary.find(term).map_or(0, list::List::len)
+        self.view(term).len()
     }
 
     fn view(&self, term: &str) -> View<'_> {
-        self.dictionary.find(term).map_or_else(|| View::new(&[], &[]), list::List::view)
+        self.view_of(term.as_bytes())
     }
 
     /// Gives back memory that growing has reserved, after the load of many passages.
@@ -175,6 +195,7 @@ impl Postings {
     /// Bytes that it holds in memory, about. Looks at every term.
     pub fn bytes(&self) -> usize {
         let purge = self.purge.as_ref().map_or(0, |purge| purge.dead.bytes());
-        self.dictionary.bytes() + self.lengths.capacity() * size_of::<u32>() + purge
+        let base = self.base.as_ref().map_or(0, |base| base.bytes());
+        base + self.dictionary.bytes() + self.lengths.capacity() * size_of::<u32>() + purge
     }
 }

@@ -1,13 +1,18 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use super::bits::Bits;
 use super::kernel::{self, BLOCK, Instructions, LINE, Line, Rows, Words};
 use super::sketch::{Closest, SketchQuery, sketch};
 use super::top;
 
+mod base;
+
+use base::Base;
+
 /// Slots of a chunk. Growing moves no more than one chunk, and an empty one is given back.
-const CHUNK: usize = 4_096;
+pub(super) const CHUNK: usize = 4_096;
 /// Words of a set of slots that belong to a chunk.
 const CHUNK_WORDS: usize = CHUNK / 64;
 /// About so many sketches are compared in the time that it takes to fetch a single row from
@@ -22,6 +27,11 @@ const EXACT_MAX: usize = 20_000;
 #[derive(Debug, Clone, Default)]
 pub struct Vectors {
     dimensions: usize,
+    /// What lies in a segment.
+    base: Option<Arc<Base>>,
+    /// Chunks of the segment.
+    base_chunks: usize,
+    /// Those behind them.
     chunks: Vec<Chunk>,
     /// The slots that have a vector.
     present: Bits,
@@ -38,10 +48,11 @@ struct Chunk {
     sketches: Vec<Words>,
 }
 
-impl Chunk {
-    fn rows(&self) -> Rows<'_> {
-        Rows { lines: &self.lines, scales: &self.scales }
-    }
+/// A chunk to be read, wherever it lies.
+#[derive(Debug, Clone, Copy, Default)]
+struct ChunkRef<'a> {
+    rows: Rows<'a>,
+    sketches: &'a [Words],
 }
 
 /// A slot that may be among the nearest: its group and about its cosine.
@@ -99,7 +110,9 @@ impl Vectors {
             return;
         }
         let (lines, sketch_words) = (self.lines(), self.lines());
-        let (chunk, place) = (slot as usize / CHUNK, slot as usize % CHUNK);
+        // A slot of a segment never gets another vector: what changes comes into another slot.
+        let Some(chunk) = (slot as usize / CHUNK).checked_sub(self.base_chunks) else { return };
+        let place = slot as usize % CHUNK;
         if chunk >= self.chunks.len() {
             self.chunks.resize_with(chunk + 1, Chunk::default);
         }
@@ -122,8 +135,10 @@ impl Vectors {
     pub fn clear(&mut self, slot: u32) {
         if self.present.remove(slot) {
             let index = slot as usize / CHUNK;
-            if words(&self.present, index).all(|word| word == 0) {
-                self.chunks[index] = Chunk::default();
+            if words(&self.present, index).all(|word| word == 0)
+                && let Some(own) = index.checked_sub(self.base_chunks)
+            {
+                self.chunks[own] = Chunk::default();
             }
         }
     }
@@ -135,8 +150,9 @@ impl Vectors {
             return None;
         }
         let (chunk, place) = (slot as usize / CHUNK, slot % CHUNK as u32);
+        self.check_rows(chunk, &[place]);
         let mut cosine = [0.0];
-        self.instructions.cosines(&in_lines(query), self.chunks[chunk].rows(), &[place], &mut cosine);
+        self.instructions.cosines(&in_lines(query), self.chunk(chunk).rows, &[place], &mut cosine);
         Some(cosine[0])
     }
 
@@ -193,14 +209,17 @@ impl Vectors {
         let query = SketchQuery::new(query);
         let mut closest = Closest::new(wanted);
         let mut both = [0_u64; CHUNK_WORDS];
-        for (index, chunk) in self.chunks.iter().enumerate() {
+        for index in 0..self.chunk_count() {
+            if let Some(base) = self.base.as_ref().filter(|_| index < self.base_chunks) {
+                base.check_sketches(index);
+            }
             both.fill(0);
             for (both, (present, admitted)) in
                 both.iter_mut().zip(words(&self.present, index).zip(words(admitted, index)))
             {
                 *both = present & admitted;
             }
-            closest.add(self.instructions, &query, ((index * CHUNK) as u32, &chunk.sketches, &both));
+            closest.add(self.instructions, &query, ((index * CHUNK) as u32, self.chunk(index).sketches, &both));
         }
         closest.slots()
     }
@@ -227,7 +246,8 @@ impl Vectors {
             places.clear();
             places.extend(possible.iter().map(|possible| possible.slot % CHUNK as u32));
             cosines.resize(places.len(), 0.0);
-            self.instructions.cosines(&lines, self.chunks[index].rows(), &places, &mut cosines);
+            self.check_rows(index, &places);
+            self.instructions.cosines(&lines, self.chunk(index).rows, &places, &mut cosines);
             possible.iter_mut().zip(&cosines).for_each(|(possible, cosine)| possible.cosine = *cosine);
         }
         top(limit, best_of_groups(&possible), tie)
@@ -242,7 +262,7 @@ impl Vectors {
         let mut possible: Vec<Possible> = Vec::new();
         let mut places = Vec::with_capacity(CHUNK);
         let mut products = vec![0.0; CHUNK];
-        for (index, chunk) in self.chunks.iter().enumerate() {
+        for index in 0..self.chunk_count() {
             places.clear();
             for (place, word) in (0..).step_by(64).zip(words(&self.present, index).zip(words(slots, index))) {
                 let mut both = word.0 & word.1;
@@ -251,7 +271,8 @@ impl Vectors {
                     both &= both - 1;
                 }
             }
-            self.instructions.dots(&rounded.lines, chunk.rows(), &places, &mut products);
+            self.check_rows(index, &places);
+            self.instructions.dots(&rounded.lines, self.chunk(index).rows, &places, &mut products);
             for (place, product) in places.iter().zip(&products) {
                 let cosine = product * rounded.scale;
                 // Also true if the query is not finite, which nothing can be ruled out for.
@@ -289,8 +310,30 @@ impl Vectors {
                 + chunk.sketches.capacity() * size_of::<Words>()
         };
         self.present.bytes()
+            + self.base.as_ref().map_or(0, |base| base.bytes())
             + self.chunks.capacity() * size_of::<Chunk>()
             + self.chunks.iter().map(chunk).sum::<usize>()
+    }
+
+    fn chunk_count(&self) -> usize {
+        self.base_chunks + self.chunks.len()
+    }
+
+    #[inline]
+    fn chunk(&self, index: usize) -> ChunkRef<'_> {
+        let Some(own) = index.checked_sub(self.base_chunks) else {
+            return self.base.as_ref().map(|base| base.chunk(index)).unwrap_or_default();
+        };
+        let Chunk { lines, scales, sketches } = &self.chunks[own];
+        ChunkRef { rows: Rows { lines, scales }, sketches }
+    }
+
+    /// Compares rows of a chunk with their checksums, if they lie in a segment and were not compared yet.
+    #[inline]
+    fn check_rows(&self, chunk: usize, places: &[u32]) {
+        if let Some(base) = self.base.as_ref().filter(|_| chunk < self.base_chunks) {
+            base.check_rows(chunk, places);
+        }
     }
 
     /// Lines of a row, which are as many as words of a sketch.

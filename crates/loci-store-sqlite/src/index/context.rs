@@ -4,13 +4,15 @@ use loci_core::NEIGHBOUR_DISTANCE_MAX;
 use loci_search::index::bm25;
 
 use super::NONE;
+use super::base::Fixed;
 use super::search::Search;
 
 impl Search<'_> {
     /// The threads of these memories, each once, ascending.
     pub(super) fn threads(&self, numbers: &[u32]) -> Vec<u32> {
-        let records = numbers.iter().filter_map(|number| self.index.records[*number as usize].as_ref());
-        let mut threads: Vec<u32> = records.map(|record| record.thread).filter(|thread| *thread != NONE).collect();
+        let records = numbers.iter().filter_map(|number| self.index.record(*number));
+        let mut threads: Vec<u32> =
+            records.map(|record| record.fixed.thread).filter(|thread| *thread != NONE).collect();
         threads.sort_unstable();
         threads.dedup();
         threads
@@ -19,9 +21,12 @@ impl Search<'_> {
     /// Adds the admitted memories that stand near these in their threads.
     pub(super) fn add_neighbours(&self, numbers: &mut Vec<u32>) {
         for place in 0..numbers.len() {
-            let Some(record) = &self.index.records[numbers[place] as usize] else { continue };
-            if record.thread != NONE {
-                let near = self.index.threads.near(record.thread, record.position, NEIGHBOUR_DISTANCE_MAX);
+            let Some(Fixed { thread, position, .. }) = self.index.record(numbers[place]).map(|record| record.fixed)
+            else {
+                continue;
+            };
+            if thread != NONE {
+                let near = self.index.threads.near(thread, position, NEIGHBOUR_DISTANCE_MAX);
                 let near = near.iter().map(|member| member.number);
                 numbers.extend(near.filter(|number| self.view.memories.contains(*number)));
             }
@@ -34,7 +39,7 @@ impl Search<'_> {
     pub(super) fn thread_scores(&self, threads: &[u32]) -> Vec<f32> {
         let mut passages: Vec<(u32, usize)> = Vec::new();
         for (place, thread) in threads.iter().enumerate() {
-            let slots = self.counted(*thread).flat_map(|number| self.index.slots_of(number));
+            let slots = self.counted(*thread).into_iter().flat_map(|number| self.index.slots_of(number));
             passages.extend(slots.map(|slot| (slot, place)));
         }
         passages.sort_unstable();
@@ -59,13 +64,14 @@ impl Search<'_> {
     }
 
     /// The members of the thread that make its text: of those that are admitted, one for each position.
-    fn counted(&self, thread: u32) -> impl Iterator<Item = u32> + '_ {
-        let of_one_position =
-            self.index.threads.members(thread).chunk_by(|left, right| left.position == right.position);
-        of_one_position.filter_map(|members| {
+    fn counted(&self, thread: u32) -> Vec<u32> {
+        let members = self.index.threads.members(thread);
+        let of_one_position = members.chunk_by(|left, right| left.position == right.position);
+        let counted = of_one_position.filter_map(|members| {
             let admitted =
                 members.iter().map(|member| member.number).filter(|number| self.view.memories.contains(*number));
             admitted.min_by(|left, right| self.index.compare_ids(*left, *right))
-        })
+        });
+        counted.collect()
     }
 }

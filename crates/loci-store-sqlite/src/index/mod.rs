@@ -1,9 +1,11 @@
-//! The index in memory: what a search needs of every memory, as numbers.
+//! The index: what a search needs of every memory, as numbers.
 //!
-//! It is a cache of the database and can be thrown away at any time. Memories and passages have
+//! It is a cache of the database and can be thrown away at any time. All of it lies in memory, or what it was at some
+//! change lies in a segment, which never changes, and what came and went since is in memory. Memories and passages have
 //! small numbers here ("numbers" and "slots"); names are interned, so that a filter compares
 //! integers. What a filter admits is kept as a view, which follows every change.
 
+mod base;
 mod context;
 mod ids;
 mod names;
@@ -16,12 +18,15 @@ mod tests;
 mod texts;
 mod threads;
 mod views;
+mod write;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use loci_core::{Delivery, ModelId, Tier, Timestamp, Visibility};
+use loci_search::index::Bits;
 
+use base::{Base, Fixed, RecordRef};
 use ids::Id;
 use names::{Name, Names};
 use rows::Rows;
@@ -70,8 +75,14 @@ pub(crate) struct StoredMemory<'a> {
 /// What a search knows of all memories.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
+    /// The memories of a segment, which have the first numbers.
+    base: Base,
+    /// Those of them that were taken away.
+    gone: Bits,
+    /// What some of them replace now, by number.
+    replacing: HashMap<u32, u32>,
     names: Names,
-    /// By number: what the filter looks at, kept narrow because a new view looks at all of it.
+    /// By number behind those of the segment, as the records: what the filter looks at, kept narrow because a new view looks at all of it.
     traits: Vec<Traits>,
     /// By number: the rest. None where the number is free.
     records: Vec<Option<Record>>,
@@ -108,27 +119,60 @@ struct Traits {
     expires_at: Timestamp,
 }
 
+impl Traits {
+    /// Those of no memory: nothing that a filter asks for.
+    const NONE: Traits = Traits {
+        space: Name::NEVER,
+        origin: Name::NEVER,
+        owner: Some(Name::NEVER),
+        collection: None,
+        section: Name::NEVER,
+        kind: Name::NEVER,
+        replaces: NONE,
+        visibility: Visibility::Private,
+        delivery: Delivery::OnDemand,
+        tier: Tier::Apart,
+        is_forgotten: true,
+        expires_at: Timestamp::MIN,
+    };
+}
+
 /// What a search needs only of some memories.
 #[derive(Debug)]
 struct Record {
+    fixed: Fixed,
     id: Id,
     supersedes: Option<Box<Id>>,
     source: Option<Box<Id>>,
     tags: Box<[Name]>,
-    passages: Chain,
-    /// [`NONE`], if it is in no thread.
-    thread: u32,
-    /// In the thread.
-    position: u64,
-    weight: f64,
-    created_at: Timestamp,
-    updated_at: Timestamp,
 }
 
 impl Index {
     /// Makes a model known. Its row never means another one.
     pub(crate) fn add_model(&mut self, row: i64, id: ModelId) {
         self.texts.add_model(row, id);
+    }
+
+    /// Whether what a segment holds was found to be damaged since it was opened: then what was found may be wrong.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.texts.is_damaged()
+    }
+
+    /// How many memories came and went since its segment was written; of all, if there is none.
+    pub(crate) fn changed(&self) -> (usize, usize) {
+        (self.records.len() - self.free_numbers.len(), self.gone.count())
+    }
+
+    /// The last row of a memory that it has; 0, if it has none.
+    pub(crate) fn last_row(&self) -> i64 {
+        let of_base = self.base.len().checked_sub(1).map(|last| self.base.row(last as u32));
+        self.rows.all().map(|(row, _)| row).chain(of_base).max().unwrap_or_default()
+    }
+
+    /// How many memories it has.
+    pub(crate) fn len(&self) -> usize {
+        let (came, went) = self.changed();
+        self.base.len() - went + came
     }
 
     /// Takes over the passages of a load, which has given no other ones: by slot, the row of the memory
@@ -139,16 +183,62 @@ impl Index {
             let number = self.rows.get(*row);
             match number.and_then(|number| self.records[number as usize].as_mut().zip(Some(number))) {
                 Some((record, number)) => {
-                    self.slots.append(&mut record.passages, number);
+                    self.slots.append(&mut record.fixed.passages, number);
                 }
                 None => self.texts.clear(self.slots.append_dead()),
             }
         }
     }
 
+    /// The number after the last.
+    fn numbers(&self) -> u32 {
+        (self.base.len() + self.records.len()) as u32
+    }
+
+    /// The place of a number among those in memory.
+    fn own(&self, number: u32) -> Option<usize> {
+        (number as usize).checked_sub(self.base.len())
+    }
+
+    /// The number of the memory of that row.
+    fn number_of(&self, row: i64) -> Option<u32> {
+        self.rows.get(row).or_else(|| self.base.find(row).filter(|number| !self.gone.contains(*number)))
+    }
+
+    /// What the filter looks at, of a memory that is there.
+    fn traits(&self, number: u32) -> Traits {
+        let Some(own) = self.own(number) else {
+            let traits = self.base.traits(number).unwrap_or(Traits::NONE);
+            if self.replacing.is_empty() {
+                return traits;
+            }
+            let replaces = self.replacing.get(&number).copied().unwrap_or(traits.replaces);
+            return Traits { replaces, ..traits };
+        };
+        self.traits[own]
+    }
+
+    /// What else is known of the memory; none if there is none of that number.
+    fn record(&self, number: u32) -> Option<RecordRef<'_>> {
+        match self.own(number) {
+            Some(own) => self.records[own].as_ref().map(RecordRef::of),
+            None if self.gone.contains(number) => None,
+            None => self.base.record(number),
+        }
+    }
+
+    fn set_replaces(&mut self, number: u32, replaces: u32) {
+        match self.own(number) {
+            Some(own) => self.traits[own].replaces = replaces,
+            None => {
+                self.replacing.insert(number, replaces);
+            }
+        }
+    }
+
     /// Adds the memory of that row, which must not be there, without its passages.
     pub(crate) fn insert(&mut self, row: i64, memory: &StoredMemory<'_>) {
-        let number = self.free_numbers.pop().unwrap_or(self.records.len() as u32);
+        let number = self.free_numbers.pop().unwrap_or_else(|| self.numbers());
         self.rows.insert(row, number);
         let (space, id) = (self.names.intern(memory.space), Id::new(memory.id));
         let owner = memory.owner.map(|owner| self.names.intern(owner));
@@ -171,11 +261,7 @@ impl Index {
         }
         let boxed = |id: &str| Box::new(Id::new(id));
         let position = memory.thread.map_or(0, |(_, position)| position);
-        let record = Record {
-            id,
-            supersedes: memory.supersedes.map(boxed),
-            source: memory.source.map(boxed),
-            tags: memory.tags.iter().map(|tag| self.names.intern(tag)).collect(),
+        let fixed = Fixed {
             passages: Chain::EMPTY,
             thread: memory.thread.map_or(NONE, |(name, position)| {
                 let name = self.names.intern(name);
@@ -186,12 +272,19 @@ impl Index {
             created_at: memory.created_at,
             updated_at: memory.updated_at,
         };
-        if number as usize == self.records.len() {
+        let record = Record {
+            fixed,
+            id,
+            supersedes: memory.supersedes.map(boxed),
+            source: memory.source.map(boxed),
+            tags: memory.tags.iter().map(|tag| self.names.intern(tag)).collect(),
+        };
+        if let Some(own) = self.own(number).filter(|own| *own < self.records.len()) {
+            self.traits[own] = traits;
+            self.records[own] = Some(record);
+        } else {
             self.traits.push(traits);
             self.records.push(Some(record));
-        } else {
-            self.traits[number as usize] = traits;
-            self.records[number as usize] = Some(record);
         }
         self.touch([number, traits.replaces]);
     }
@@ -201,23 +294,30 @@ impl Index {
         if let Some(target) = memory.supersedes {
             self.successors.entry(space).or_default().entry(Id::new(target)).or_default().push(number);
         }
-        let successors = self.successors.get(&space).and_then(|successors| successors.get(id));
-        for successor in successors.into_iter().flatten().filter(|successor| **successor != number) {
-            self.traits[*successor as usize].replaces = number;
+        for successor in self.successors_of(space, id).into_iter().filter(|successor| *successor != number) {
+            self.set_replaces(successor, number);
         }
-        memory.replaces.and_then(|row| self.rows.get(row)).unwrap_or(NONE)
+        memory.replaces.and_then(|row| self.number_of(row)).unwrap_or(NONE)
     }
 
     /// The memories that replace this one.
-    fn successors(&self, number: u32) -> &[u32] {
-        let space = self.traits[number as usize].space;
-        let successors = self.successors.get(&space).zip(self.records[number as usize].as_ref());
-        successors.and_then(|(successors, record)| successors.get(&record.id)).map_or(&[], Vec::as_slice)
+    fn successors(&self, number: u32) -> Vec<u32> {
+        let Some(record) = self.record(number) else { return Vec::new() };
+        self.successors_of(self.traits(number).space, &record.id())
+    }
+
+    /// The memories that replace the one of this space and id.
+    fn successors_of(&self, space: Name, id: &Id) -> Vec<u32> {
+        let mut successors = self.base.successors(space, id);
+        successors.retain(|number| !self.gone.contains(*number));
+        let own = self.successors.get(&space).and_then(|successors| successors.get(id));
+        successors.extend(own.into_iter().flatten());
+        successors
     }
 
     /// The slots of a memory's passages, in order.
     fn slots_of(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
-        let passages = self.records[number as usize].as_ref().map_or(Chain::EMPTY, |record| record.passages);
+        let passages = self.record(number).map_or(Chain::EMPTY, |record| record.fixed.passages);
         self.slots.of(passages)
     }
 
@@ -231,40 +331,47 @@ impl Index {
     /// Adds the next passage of the memory of that row; nothing if there is no such memory.
     pub(crate) fn add_passage(&mut self, row: i64, passage: StoredPassage<'_>) {
         let Some(number) = self.rows.get(row) else { return };
-        let Some(record) = &mut self.records[number as usize] else { return };
-        let slot = self.slots.append(&mut record.passages, number);
+        let Some(record) = self.own(number).and_then(|own| self.records[own].as_mut()) else { return };
+        let slot = self.slots.append(&mut record.fixed.passages, number);
         self.texts.insert(slot, passage);
     }
 
     /// Takes the memory of that row away, if it is there.
     pub(crate) fn remove(&mut self, row: i64) {
-        let Some(number) = self.rows.remove(row) else { return };
+        let Some(number) = self.number_of(row) else { return };
         self.take_out(number);
-        let Some(record) = self.records[number as usize].take() else { return };
-        let traits = self.traits[number as usize];
-        self.free_numbers.push(number);
-        self.expiries.remove(&(traits.expires_at, number));
-        if record.thread != NONE {
-            self.threads.remove(record.thread, Member { position: record.position, number });
+        let Some(record) = self.record(number) else { return };
+        let (fixed, id, supersedes) = (record.fixed, record.id(), record.supersedes());
+        let traits = self.traits(number);
+        for successor in self.successors_of(traits.space, &id) {
+            self.set_replaces(successor, NONE);
         }
-        if let Some(successors) = self.successors.get_mut(&traits.space) {
-            if let Some(target) = &record.supersedes
-                && let Some(rest) = successors.get_mut(&**target)
+        if let Some(own) = self.own(number) {
+            self.rows.remove(row);
+            self.records[own] = None;
+            self.free_numbers.push(number);
+            self.expiries.remove(&(traits.expires_at, number));
+            if let Some(target) = supersedes
+                && let Some(successors) = self.successors.get_mut(&traits.space)
+                && let Some(rest) = successors.get_mut(&target)
             {
                 rest.retain(|successor| *successor != number);
                 if rest.is_empty() {
-                    successors.remove(&**target);
+                    successors.remove(&target);
                 }
             }
-            for successor in successors.get(&record.id).into_iter().flatten() {
-                self.traits[*successor as usize].replaces = NONE;
-            }
+        } else {
+            self.gone.insert(number);
+            self.replacing.remove(&number);
+        }
+        if fixed.thread != NONE {
+            self.threads.remove(fixed.thread, Member { position: fixed.position, number });
         }
         self.touch([traits.replaces, NONE]);
-        for slot in self.slots.of(record.passages) {
+        for slot in self.slots.of(fixed.passages) {
             self.texts.clear(slot);
         }
-        self.slots.remove(record.passages);
+        self.slots.remove(fixed.passages);
     }
 
     /// Ends a round of changes: the views follow them, and the postings get rid of some that are dead.
@@ -308,6 +415,8 @@ impl Index {
             + self.records.iter().flatten().map(heap).sum::<usize>()
             + self.free_numbers.capacity() * size_of::<u32>();
         memories
+            + self.gone.bytes()
+            + self.replacing.capacity() * (size_of::<(u32, u32)>() + 1)
             + self.texts.bytes()
             + self.names.bytes()
             + self.rows.bytes()

@@ -1,27 +1,87 @@
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use loci_search::index::segment::{Bytes, u32_at};
+
 /// A number that stands for a name. Names of spaces, owners, origins, places, kinds, tags and threads share one list.
 /// It begins at 1, so that no name takes no more room than one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Name(NonZeroU32);
 
 /// Names and their numbers. A name stays until the index is loaded anew: they are few, and small beside
 /// what bears them.
 #[derive(Debug, Default)]
 pub(super) struct Names {
+    /// Those of a segment, which come first, in the order of their texts.
+    base: BaseNames,
     numbers: HashMap<Arc<str>, Name>,
     texts: Vec<Arc<str>>,
 }
 
+/// The names of a segment: their texts, and where each ends.
+#[derive(Debug, Default)]
+pub(super) struct BaseNames {
+    pub(super) texts: Bytes,
+    pub(super) ends: Bytes,
+}
+
+impl BaseNames {
+    fn len(&self) -> usize {
+        self.ends.len() / 4
+    }
+
+    fn text(&self, index: usize) -> &str {
+        let start = index.checked_sub(1).map_or(0, |before| u32_at(&self.ends, before));
+        let text = self.texts.get(start as usize..u32_at(&self.ends, index) as usize);
+        text.and_then(|text| str::from_utf8(text).ok()).unwrap_or_default()
+    }
+
+    fn find(&self, text: &str) -> Option<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.text(middle).cmp(text) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+}
+
+impl Name {
+    /// A number that no name has.
+    pub(super) const NEVER: Name = Name(NonZeroU32::MAX);
+
+    /// The number that it has in a segment; 0 stands for no name.
+    pub(super) fn number(name: Option<Name>) -> u32 {
+        name.map_or(0, |name| name.0.get())
+    }
+
+    pub(super) fn of_number(number: u32) -> Option<Name> {
+        NonZeroU32::new(number).map(Name)
+    }
+
+    fn of_index(index: usize) -> Name {
+        Name(NonZeroU32::MIN.saturating_add(index as u32))
+    }
+}
+
 impl Names {
+    /// Those of a segment.
+    pub(super) fn open(base: BaseNames) -> Self {
+        Names { base, ..Names::default() }
+    }
+
     /// The number of a name, which is made if it is new.
     pub(super) fn intern(&mut self, text: &str) -> Name {
-        if let Some(name) = self.numbers.get(text) {
-            return *name;
+        if let Some(name) = self.find(text) {
+            return name;
         }
-        let name = Name(NonZeroU32::MIN.saturating_add(self.texts.len() as u32));
+        let name = Name::of_index(self.len());
         let text: Arc<str> = text.into();
         self.texts.push(Arc::clone(&text));
         self.numbers.insert(text, name);
@@ -30,12 +90,12 @@ impl Names {
 
     /// The number of a name; none if nothing bears it.
     pub(super) fn find(&self, text: &str) -> Option<Name> {
-        self.numbers.get(text).copied()
+        self.numbers.get(text).copied().or_else(|| self.base.find(text).map(Name::of_index))
     }
 
     /// How many there are. It never falls, so that it tells whether there are new ones.
     pub(super) fn len(&self) -> usize {
-        self.texts.len()
+        self.base.len() + self.texts.len()
     }
 
     /// Bytes that they hold in memory, about.
@@ -49,6 +109,10 @@ impl Names {
 
     /// The name with that number.
     pub(super) fn text(&self, name: Name) -> Option<Arc<str>> {
-        self.texts.get(name.0.get() as usize - 1).cloned()
+        let index = name.0.get() as usize - 1;
+        match index.checked_sub(self.base.len()) {
+            None => Some(self.base.text(index).into()),
+            Some(own) => self.texts.get(own).cloned(),
+        }
     }
 }

@@ -36,6 +36,19 @@ impl Rows {
         Some(number)
     }
 
+    /// The rows, with their numbers.
+    pub(super) fn all(&self) -> impl Iterator<Item = (i64, u32)> + '_ {
+        let of_page = |(page, numbers): (&i64, &'_ [u32; PAGE])| {
+            let page = *page;
+            let numbers = *numbers;
+            (0..)
+                .zip(numbers)
+                .filter(|(_, number)| *number != NONE)
+                .map(move |(place, number)| (page * PAGE as i64 + place, number))
+        };
+        self.pages.iter().flat_map(move |(page, numbers)| of_page((page, numbers)))
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.pages.len() * size_of::<[u32; PAGE]>() + self.pages.capacity() * (size_of::<(i64, usize)>() + 1)
     }

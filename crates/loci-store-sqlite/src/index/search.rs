@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use loci_core::{Candidate, CandidateQuery, Candidates, MARKS_MAX, MemoryId, ThreadPlace};
 use loci_search::index::{Admitted, Bits, Statistics, Vectors, WordQuery, top};
 
+use super::base::Fixed;
 use super::views::View;
 use super::{Index, NONE};
 
@@ -84,8 +85,10 @@ impl Index {
 
     /// The order of the ids of two memories.
     pub(super) fn compare_ids(&self, left: u32, right: u32) -> Ordering {
-        let id = |number: u32| self.records[number as usize].as_ref().map(|record| &record.id);
-        id(left).cmp(&id(right))
+        match (self.record(left), self.record(right)) {
+            (Some(left), Some(right)) => left.compare_ids(&right),
+            (left, right) => left.is_some().cmp(&right.is_some()),
+        }
     }
 }
 
@@ -177,21 +180,22 @@ impl Search<'_> {
     }
 
     fn hit(&self, number: u32, scored: &Scored, threads: &[u32]) -> Option<Candidate> {
-        let record = self.index.records[number as usize].as_ref()?;
-        let thread = (record.thread != NONE).then(|| threads.binary_search(&record.thread).ok()).flatten();
-        let collection = self.index.traits[number as usize].collection;
+        let record = self.index.record(number)?;
+        let Fixed { thread, position, weight, created_at, updated_at, .. } = record.fixed;
+        let thread = (thread != NONE).then(|| threads.binary_search(&thread).ok()).flatten();
+        let collection = self.index.traits(number).collection;
         Some(Candidate {
-            id: MemoryId::new(record.id.to_text()),
+            id: MemoryId::new(record.id().to_text()),
             bm25: scored.words.map_or(0.0, |best| best.score),
             cosine: scored.meaning.map(|best| best.score),
             marks: scored.marks,
-            place_in_thread: thread.map(|thread| ThreadPlace { thread, position: record.position }),
+            place_in_thread: thread.map(|thread| ThreadPlace { thread, position }),
             passage: scored.meaning.or(scored.words).map_or(0, |best| best.position),
             collection: collection.and_then(|name| self.index.names.text(name)),
-            source: record.source.as_ref().map(|source| MemoryId::new(source.to_text())),
-            weight: record.weight,
-            created_at: record.created_at,
-            updated_at: record.updated_at,
+            source: record.source().map(|source| MemoryId::new(source.to_text())),
+            weight,
+            created_at,
+            updated_at,
         })
     }
 }

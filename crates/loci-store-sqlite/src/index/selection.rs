@@ -6,7 +6,7 @@ use loci_core::{CollectionFilter, Delivery, Filter, Forgotten, OwnerFilter, Tier
 
 use super::names::{Name, Names};
 use super::threads::Threads;
-use super::{END_OF_TIME, NONE, Record, Traits};
+use super::{END_OF_TIME, NONE, RecordRef, Traits};
 
 /// A compiled filter, but for its moment and its rule on superseded memories.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl Selection {
     }
 
     /// Whether it has what else the filter asks for.
-    pub(super) fn admits(&self, memory: &Traits, record: &Record, threads: &Threads) -> bool {
+    pub(super) fn admits(&self, memory: &Traits, record: &RecordRef<'_>, threads: &Threads) -> bool {
         let collection = match (&self.collections, memory.collection) {
             (Collections::Any, _)
             | (Collections::Global | Collections::GlobalAnd(_), None)
@@ -147,15 +147,17 @@ impl Selection {
             && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
             && self.tiers & bit(memory.tier) != 0
             && (memory.tier != Tier::Apart || self.apart_origin.is_none_or(|origin| memory.origin == origin))
-            && self.thread.is_none_or(|name| record.thread != NONE && threads.name(record.thread) == name)
+            && self
+                .thread
+                .is_none_or(|name| record.fixed.thread != NONE && threads.name(record.fixed.thread) == Some(name))
             && !(self.hides_forgotten && memory.is_forgotten)
             && self.origin.is_none_or(|origin| memory.origin == origin)
             && match self.owners {
                 Owners::Any => true,
                 Owners::Only(owner) => memory.owner == owner,
             }
-            && self.created.as_ref().is_none_or(|range| range.contains(&record.created_at))
-            && self.tags.iter().all(|tag| record.tags.contains(tag))
+            && self.created.as_ref().is_none_or(|range| range.contains(&record.fixed.created_at))
+            && self.tags.iter().all(|tag| record.has_tag(*tag))
     }
 }
 

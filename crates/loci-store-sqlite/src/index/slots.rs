@@ -1,9 +1,15 @@
+use loci_search::index::segment::{Bytes, first_slot_after};
+
 use super::NONE;
 
 /// The small numbers of passages: whose they are, and in which order.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    /// By slot: the number of the passage's memory, [`NONE`] where it is dead or free.
+    /// Those of a segment: owners and next ones, as below, of what was alive when it was written.
+    base: BaseSlots,
+    /// The first slot that is not the segment's.
+    first: u32,
+    /// By slot from the first on, as all below: the number of the passage's memory, [`NONE`] where it is dead or free.
     owners: Vec<u32>,
     /// By slot: the next passage of the same memory, [`NONE`] after the last.
     next: Vec<u32>,
@@ -17,6 +23,13 @@ pub(super) struct Slots {
     changed: usize,
 }
 
+/// The slots of a segment.
+#[derive(Debug, Default)]
+pub(super) struct BaseSlots {
+    pub(super) owners: Bytes,
+    pub(super) next: Bytes,
+}
+
 /// The passages of one memory: the first and the last.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chain {
@@ -26,18 +39,40 @@ pub(super) struct Chain {
 
 impl Chain {
     pub(super) const EMPTY: Chain = Chain { first: NONE, last: NONE };
+
+    /// One of a segment, to which nothing is appended.
+    pub(super) fn of_base(first: u32) -> Self {
+        Chain { first, last: NONE }
+    }
 }
 
 impl Slots {
+    /// Those of a segment.
+    pub(super) fn open(base: BaseSlots) -> Self {
+        let first = first_slot_after(base.owners.numbers().len());
+        Slots { base, first, ..Slots::default() }
+    }
+
+    fn place(&self, slot: u32) -> usize {
+        (slot - self.first) as usize
+    }
+
+    fn next(&self, slot: u32) -> u32 {
+        let of_base = self.base.next.numbers().get(slot as usize);
+        of_base.or_else(|| self.next.get(slot.wrapping_sub(self.first) as usize)).copied().unwrap_or(NONE)
+    }
+
     /// Gives the memory `owner` a further passage, after those that it has.
     pub(super) fn append(&mut self, chain: &mut Chain, owner: u32) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| self.grow());
-        self.owners[slot as usize] = owner;
-        self.next[slot as usize] = NONE;
+        let place = self.place(slot);
+        self.owners[place] = owner;
+        self.next[place] = NONE;
         if chain.first == NONE {
             chain.first = slot;
         } else {
-            self.next[chain.last as usize] = slot;
+            let last = self.place(chain.last);
+            self.next[last] = slot;
         }
         chain.last = slot;
         self.changed += 1;
@@ -47,7 +82,7 @@ impl Slots {
     fn grow(&mut self) -> u32 {
         self.owners.push(NONE);
         self.next.push(NONE);
-        self.owners.len() as u32 - 1
+        self.first + self.owners.len() as u32 - 1
     }
 
     /// A further slot, of a passage that is in the postings and of no memory.
@@ -57,34 +92,37 @@ impl Slots {
         slot
     }
 
-    /// The memory of the passage.
+    /// The memory of the passage, which is not dead.
     pub(super) fn owner(&self, slot: u32) -> u32 {
-        self.owners[slot as usize]
+        let of_base = self.base.owners.numbers().get(slot as usize);
+        of_base.or_else(|| self.owners.get(slot.wrapping_sub(self.first) as usize)).copied().unwrap_or(NONE)
     }
 
     /// The slots of a memory's passages, in order.
     pub(super) fn of(&self, chain: Chain) -> impl Iterator<Item = u32> + '_ {
         let existing = |slot: u32| (slot != NONE).then_some(slot);
-        std::iter::successors(existing(chain.first), move |slot| existing(self.next[*slot as usize]))
+        std::iter::successors(existing(chain.first), move |slot| existing(self.next(*slot)))
     }
 
     /// Takes all passages of a memory away.
     pub(super) fn remove(&mut self, chain: Chain) {
         let mut slot = chain.first;
-        while slot != NONE {
-            self.owners[slot as usize] = NONE;
+        // Those of a segment stay in its postings.
+        while slot != NONE && slot >= self.first {
+            let place = self.place(slot);
+            self.owners[place] = NONE;
             self.dead.push(slot);
             self.changed += 1;
-            slot = self.next[slot as usize];
+            slot = self.next[place];
         }
     }
 
     /// How many are in the postings, the dead ones included.
     pub(super) fn in_postings(&self) -> usize {
-        self.owners.len() - self.free.len()
+        self.base.owners.numbers().len() + self.owners.len() - self.free.len()
     }
 
-    /// How many there are, whatever they are.
+    /// How many there are in memory, whatever they are.
     pub(super) fn len(&self) -> usize {
         self.owners.len()
     }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use loci_core::{
-    CandidateQuery, CollectionFilter, Filter, Forgotten, Memory, MemoryId, OwnerFilter, Place, Reader, Space,
-    Superseded, Thread,
+    CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, Memory, MemoryId, OwnerFilter, Place, QueryVector,
+    Reader, Space, Superseded, Thread, ThreadPlace,
 };
 use loci_testkit::Random;
+
+use loci_search::index::segment::{SectionWriter, Sections};
 
 use super::selection::Selection;
 use super::views::View;
@@ -16,6 +18,7 @@ use super::*;
 const SEEDS: u64 = 40;
 const ROUNDS: usize = 40;
 const IDS: usize = 30;
+const DIMENSIONS: usize = 24;
 const NAMES: [&str; 3] = ["ann", "bob", "cid"];
 const WORDS: [&str; 4] = ["ant", "bee", "cat", "dog"];
 
@@ -61,16 +64,35 @@ fn stored(memory: &Memory, replaces: Option<i64>) -> StoredMemory<'_> {
     }
 }
 
+fn with_models() -> Index {
+    let mut index = Index::default();
+    (0..2).for_each(|row| index.add_model(row, ModelId::new(row.to_string())));
+    index
+}
+
+/// The candidates by id, with the BM25 of the thread of each; threads have no order of their own.
+fn sorted(index: &Index, query: &CandidateQuery<'_>) -> (Candidates, Vec<Option<f32>>) {
+    let mut found = index.candidates(query);
+    found.hits.sort_by(|left, right| left.id.cmp(&right.id));
+    let threads = std::mem::take(&mut found.threads);
+    let places = found.hits.iter_mut().map(|hit| hit.place_in_thread.as_mut());
+    let of_thread = |place: Option<&mut ThreadPlace>| place.map(|place| threads[std::mem::take(&mut place.thread)]);
+    let of_threads = places.map(of_thread).collect();
+    (found, of_threads)
+}
+
 /// An index and what was put into it, under the rows.
 struct World {
     index: Index,
+    /// What the index is, never in a segment.
+    twin: Index,
     rows: BTreeMap<i64, Memory>,
     random: Random,
 }
 
 impl World {
     fn new(seed: u64) -> Self {
-        World { index: Index::default(), rows: BTreeMap::new(), random: Random::new(seed) }
+        World { index: with_models(), twin: with_models(), rows: BTreeMap::new(), random: Random::new(seed) }
     }
 
     /// Takes some memories away and adds some, in old rows and new ones, as a follower of the database
@@ -79,6 +101,7 @@ impl World {
         let rows: Vec<i64> = (0..=self.random.below(5)).map(|_| self.random.below(60) as i64).collect();
         for row in &rows {
             self.index.remove(*row);
+            self.twin.remove(*row);
             self.rows.remove(row);
         }
         for row in rows.iter().copied().filter(|row| row % 4 != 3) {
@@ -88,6 +111,12 @@ impl World {
             }
         }
         self.index.settle();
+        self.twin.settle();
+    }
+
+    /// Goes on with an index that lies in a segment, as another process does.
+    fn write_and_open(&mut self) {
+        self.index = reopened(&self.index);
     }
 
     fn insert(&mut self, row: i64, id: MemoryId) {
@@ -110,9 +139,15 @@ impl World {
         let is_target = |other: &Memory| other.space == memory.space && memory.supersedes.as_ref() == Some(&other.id);
         let replaces = self.rows.iter().find(|(_, other)| is_target(other)).map(|(row, _)| *row);
         self.index.insert(row, &stored(&memory, replaces));
+        self.twin.insert(row, &stored(&memory, replaces));
         for _ in 0..self.random.below(4) {
-            let terms = WORDS.iter().map(|word| (*word, self.random.below(3) as u32)).collect();
-            self.index.add_passage(row, StoredPassage { terms, vectors: Vec::new() });
+            let terms: Vec<(&str, u32)> = WORDS.iter().map(|word| (*word, self.random.below(3) as u32)).collect();
+            let values: Vec<i8> = (0..DIMENSIONS).map(|_| self.random.below(255) as u8 as i8).collect();
+            let models: Vec<i64> = (0..2).filter(|_| self.random.chance(60)).collect();
+            for index in [&mut self.index, &mut self.twin] {
+                let vectors = models.iter().map(|model| StoredVector { model: *model, scale: 0.01, values: &values });
+                index.add_passage(row, StoredPassage { terms: terms.clone(), vectors: vectors.collect() });
+            }
         }
     }
 
@@ -165,9 +200,16 @@ impl World {
 
     /// The rows of the memories in the view.
     fn viewed(&self, view: &View) -> Vec<i64> {
-        let is_in = |row: i64| self.index.rows.get(row).is_some_and(|number| view.memories.contains(number));
+        let is_in = |row: i64| self.index.number_of(row).is_some_and(|number| view.memories.contains(number));
         self.rows.keys().copied().filter(|row| is_in(*row)).collect()
     }
+}
+
+/// The index from a segment of it.
+fn reopened(index: &Index) -> Index {
+    let mut out = SectionWriter::new(tempfile::tempfile().unwrap(), Arc::default()).unwrap();
+    index.write(&mut out).unwrap();
+    Index::open(Sections::open(&out.finish().unwrap()).unwrap()).unwrap()
 }
 
 fn anew(index: &Index, filter: &Filter) -> View {
@@ -183,6 +225,9 @@ fn views_that_follow_changes_and_time_are_those_evaluated_anew() {
         let filters: Vec<Filter> = (0..8).map(|_| world.filter()).collect();
         for round in 0..ROUNDS {
             world.change();
+            if world.random.chance(15) {
+                world.write_and_open();
+            }
             for filter in &filters {
                 let filter = Filter { live_at: moment(&mut world.random), ..filter.clone() };
                 let view = world.index.view(&filter);
@@ -193,6 +238,66 @@ fn views_that_follow_changes_and_time_are_those_evaluated_anew() {
         }
     }
     assert!(admitted > 10_000, "filters admit something: {admitted}");
+}
+
+#[test]
+fn an_index_in_a_segment_finds_what_one_in_memory_finds() {
+    let mut hits = 0;
+    for seed in 0..SEEDS {
+        let mut world = World::new(seed);
+        for round in 0..ROUNDS {
+            world.change();
+            if world.random.chance(20) {
+                world.write_and_open();
+            }
+            for _ in 0..8 {
+                let filter = world.filter();
+                let filter = Filter { live_at: moment(&mut world.random), ..filter };
+                let terms: Vec<String> =
+                    WORDS.iter().filter(|_| world.random.chance(60)).map(|word| (*word).into()).collect();
+                let values = (0..DIMENSIONS).map(|_| world.random.signed_unit()).collect();
+                let vector = QueryVector { model: ModelId::new(world.random.pick(&["0", "1", "2"])), values };
+                let query = CandidateQuery {
+                    terms: &terms,
+                    required: if world.random.chance(30) { &terms[..terms.len().min(1)] } else { &[] },
+                    marks: &terms[terms.len().min(1)..],
+                    vector: world.random.chance(80).then_some(&vector),
+                    with_context: world.random.chance(50),
+                    ..CandidateQuery::of(&filter, 1 + world.random.below(20))
+                };
+                let found = sorted(&world.index, &query);
+                assert_eq!(found, sorted(&world.twin, &query), "seed {seed}, round {round}, {query:?}");
+                assert_eq!(world.index.len(), world.rows.len());
+                hits += found.0.hits.len();
+            }
+        }
+    }
+    assert!(hits > 5_000, "something is found: {hits}");
+}
+
+#[test]
+fn nothing_of_what_is_gone_is_in_a_segment() {
+    let mut index = with_models();
+    let memory = |id: &str, tag: &str| Memory {
+        tags: vec![tag.to_owned()],
+        ..Memory::new(Space::default(), MemoryId::new(id), "", "kind", Timestamp::MIN)
+    };
+    for (row, (id, word)) in [("an id that stays", "staying"), ("an id that goes", "quokka")].into_iter().enumerate() {
+        index.insert(row as i64, &stored(&memory(id, word), None));
+        index.add_passage(row as i64, StoredPassage { terms: vec![(word, 1)], vectors: Vec::new() });
+    }
+    let occurrences = |index: &Index, text: &str| {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut out = SectionWriter::new(file.as_file_mut().try_clone().unwrap(), Arc::default()).unwrap();
+        index.write(&mut out).unwrap();
+        out.finish().unwrap();
+        let bytes = std::fs::read(file.path()).unwrap();
+        bytes.windows(text.len()).filter(|part| *part == text.as_bytes()).count()
+    };
+    assert_eq!(["staying", "quokka", "an id that goes"].map(|text| occurrences(&index, text)), [2, 2, 1]);
+    let mut index = reopened(&index);
+    index.remove(1);
+    assert_eq!(["staying", "quokka", "an id that goes"].map(|text| occurrences(&index, text)), [2, 0, 0]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use loci_core::{ModelId, QueryVector};
+use loci_search::index::segment::Sections;
 use loci_search::index::{Postings, Vectors};
 
 /// A passage as the database holds it.
@@ -23,17 +24,24 @@ pub(crate) struct StoredVector<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     pub(super) postings: Postings,
-    models: Vec<Model>,
+    pub(super) models: Vec<Model>,
+    /// The segment, if a part lies in one.
+    pub(super) sections: Option<Sections>,
 }
 
 #[derive(Debug)]
-struct Model {
-    row: i64,
-    id: ModelId,
-    vectors: Vectors,
+pub(super) struct Model {
+    pub(super) row: i64,
+    pub(super) id: ModelId,
+    pub(super) vectors: Vectors,
 }
 
 impl Texts {
+    /// Whether what a segment holds was found to be damaged since it was opened.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.sections.as_ref().is_some_and(Sections::is_damaged)
+    }
+
     /// Makes a model known. Its row never means another one.
     pub(crate) fn add_model(&mut self, row: i64, id: ModelId) {
         if self.models.iter().all(|model| model.row != row) {

@@ -1,4 +1,10 @@
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::Range;
+
+use loci_search::index::segment::{Bytes, u32_at, u64_at};
 
 use super::names::Name;
 
@@ -20,8 +26,13 @@ pub(super) struct Member {
 /// The threads and their members. A thread without members is none.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
+    /// Those of a segment, which come first.
+    base: BaseThreads,
+    /// Threads of the segment that changed since.
+    changed: HashMap<u32, Thread>,
     numbers: HashMap<ThreadKey, u32>,
-    by_number: Vec<Thread>,
+    /// Behind those of the segment.
+    own: Vec<Thread>,
     free: Vec<u32>,
 }
 
@@ -31,66 +42,190 @@ struct Thread {
     members: Vec<Member>,
 }
 
+/// The threads of a segment: by number, which follows the keys, space, owner, name and the end of the members; and the
+/// members, each a position and a number.
+#[derive(Debug, Default)]
+pub(super) struct BaseThreads {
+    pub(super) threads: Bytes,
+    pub(super) members: Bytes,
+}
+
+/// Numbers of 32 bits that a thread has in a segment.
+pub(super) const THREAD_NUMBERS: usize = 4;
+/// Bytes that a member has in a segment.
+pub(super) const MEMBER_BYTES: usize = 16;
+
+impl BaseThreads {
+    fn len(&self) -> usize {
+        self.threads.len() / (THREAD_NUMBERS * 4)
+    }
+
+    fn numbers(&self, thread: usize) -> [u32; THREAD_NUMBERS] {
+        std::array::from_fn(|index| u32_at(&self.threads, thread * THREAD_NUMBERS + index))
+    }
+
+    fn key(&self, thread: usize) -> Option<ThreadKey> {
+        let [space, owner, name, _] = self.numbers(thread);
+        Some(ThreadKey { space: Name::of_number(space)?, owner: Name::of_number(owner), name: Name::of_number(name)? })
+    }
+
+    fn find(&self, key: ThreadKey) -> Option<u32> {
+        let wanted = key.numbers();
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            let [space, owner, name, _] = self.numbers(middle);
+            match [space, owner, name].cmp(&wanted) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(middle as u32),
+                Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    fn range(&self, thread: u32) -> Range<usize> {
+        let end = |thread: usize| self.numbers(thread)[3] as usize;
+        (thread as usize).checked_sub(1).map_or(0, end)..end(thread as usize)
+    }
+
+    fn member(&self, index: usize) -> Member {
+        let bytes = self.members.get(index * MEMBER_BYTES..).unwrap_or_default();
+        Member { position: u64_at(bytes, 0), number: u32_at(bytes, 2) }
+    }
+
+    fn members(&self, range: Range<usize>) -> Vec<Member> {
+        range.map(|index| self.member(index)).collect()
+    }
+}
+
+impl ThreadKey {
+    /// By which the threads of a segment are sorted.
+    pub(super) fn numbers(self) -> [u32; 3] {
+        [Name::number(Some(self.space)), Name::number(self.owner), Name::number(Some(self.name))]
+    }
+}
+
 impl Threads {
+    /// Those of a segment.
+    pub(super) fn open(base: BaseThreads) -> Self {
+        Threads { base, ..Threads::default() }
+    }
+
     /// Adds a member; returns the number of the thread.
     pub(super) fn insert(&mut self, key: ThreadKey, member: Member) -> u32 {
-        let number = *self.numbers.entry(key).or_insert_with(|| {
-            let thread = Thread { key, members: Vec::new() };
-            if let Some(number) = self.free.pop() {
-                self.by_number[number as usize] = thread;
-                return number;
-            }
-            self.by_number.push(thread);
-            self.by_number.len() as u32 - 1
-        });
-        let members = &mut self.by_number[number as usize].members;
-        if let Err(place) = members.binary_search(&member) {
-            members.insert(place, member);
+        let number = self.base.find(key).unwrap_or_else(|| self.own_number(key));
+        let Some(thread) = self.thread_mut(number) else { return number };
+        if let Err(place) = thread.members.binary_search(&member) {
+            thread.members.insert(place, member);
         }
         number
     }
 
-    /// Takes a member of the thread away.
-    pub(super) fn remove(&mut self, thread: u32, member: Member) {
-        let Thread { key, members } = &mut self.by_number[thread as usize];
-        if let Ok(place) = members.binary_search(&member) {
-            members.remove(place);
-            if members.is_empty() {
-                *members = Vec::new();
-                self.numbers.remove(key);
-                self.free.push(thread);
+    fn own_number(&mut self, key: ThreadKey) -> u32 {
+        let first = self.base.len() as u32;
+        *self.numbers.entry(key).or_insert_with(|| {
+            let thread = Thread { key, members: Vec::new() };
+            if let Some(number) = self.free.pop() {
+                self.own[(number - first) as usize] = thread;
+                return number;
+            }
+            self.own.push(thread);
+            first + self.own.len() as u32 - 1
+        })
+    }
+
+    /// The thread to be changed; one of a segment comes into memory for it.
+    fn thread_mut(&mut self, number: u32) -> Option<&mut Thread> {
+        if let Some(own) = (number as usize).checked_sub(self.base.len()) {
+            return self.own.get_mut(own);
+        }
+        match self.changed.entry(number) {
+            Entry::Occupied(changed) => Some(changed.into_mut()),
+            Entry::Vacant(place) => {
+                let members = self.base.members(self.base.range(number));
+                Some(place.insert(Thread { key: self.base.key(number as usize)?, members }))
             }
         }
     }
 
+    /// Takes a member of the thread away.
+    pub(super) fn remove(&mut self, number: u32, member: Member) {
+        let is_own = number as usize >= self.base.len();
+        let Some(thread) = self.thread_mut(number) else { return };
+        if let Ok(place) = thread.members.binary_search(&member) {
+            thread.members.remove(place);
+            if thread.members.is_empty() && is_own {
+                thread.members = Vec::new();
+                let key = thread.key;
+                self.numbers.remove(&key);
+                self.free.push(number);
+            }
+        }
+    }
+
+    fn in_memory(&self, number: u32) -> Option<&Thread> {
+        match (number as usize).checked_sub(self.base.len()) {
+            Some(own) => self.own.get(own),
+            None => self.changed.get(&number),
+        }
+    }
+
     /// What the thread is called.
-    pub(super) fn name(&self, thread: u32) -> Name {
-        self.by_number[thread as usize].key.name
+    pub(super) fn name(&self, thread: u32) -> Option<Name> {
+        match self.in_memory(thread) {
+            Some(thread) => Some(thread.key.name),
+            None => Name::of_number(self.base.numbers(thread as usize)[2]),
+        }
     }
 
     /// The members, by position.
-    pub(super) fn members(&self, thread: u32) -> &[Member] {
-        &self.by_number[thread as usize].members
+    pub(super) fn members(&self, thread: u32) -> Cow<'_, [Member]> {
+        match self.in_memory(thread) {
+            Some(thread) => Cow::Borrowed(&thread.members),
+            None => Cow::Owned(self.base.members(self.base.range(thread))),
+        }
     }
 
     /// The members at most that far from a position.
-    pub(super) fn near(&self, thread: u32, position: u64, distance: u64) -> &[Member] {
-        let members = self.members(thread);
+    pub(super) fn near(&self, thread: u32, position: u64, distance: u64) -> Vec<Member> {
         let (first, last) = (position.saturating_sub(distance), position.saturating_add(distance));
-        let begin = members.partition_point(|member| member.position < first);
-        let length = members[begin..].partition_point(|member| member.position <= last);
-        &members[begin..begin + length]
+        if let Some(thread) = self.in_memory(thread) {
+            let begin = thread.members.partition_point(|member| member.position < first);
+            let near = thread.members[begin..].iter().take_while(|member| member.position <= last);
+            return near.copied().collect();
+        }
+        let range = self.base.range(thread);
+        let (mut low, mut high) = (range.start, range.end);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.base.member(middle).position < first { low = middle + 1 } else { high = middle }
+        }
+        let near = (low..range.end).map(|index| self.base.member(index));
+        near.take_while(|member| member.position <= last).collect()
+    }
+
+    /// The threads that have members, with their keys.
+    pub(super) fn all(&self) -> Vec<(ThreadKey, u32)> {
+        let count = self.base.len() + self.own.len();
+        let key = |number: u32| match self.in_memory(number) {
+            Some(thread) => (!thread.members.is_empty()).then_some(thread.key),
+            None => self.base.key(number as usize),
+        };
+        (0..count as u32).filter_map(|number| Some((key(number)?, number))).collect()
     }
 
     pub(super) fn shrink(&mut self) {
-        self.by_number.iter_mut().for_each(|thread| thread.members.shrink_to_fit());
-        self.by_number.shrink_to_fit();
+        self.own.iter_mut().for_each(|thread| thread.members.shrink_to_fit());
+        self.own.shrink_to_fit();
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let members: usize = self.by_number.iter().map(|thread| thread.members.capacity()).sum();
+        let threads = self.own.iter().chain(self.changed.values());
+        let members: usize = threads.map(|thread| thread.members.capacity()).sum();
         members * size_of::<Member>()
-            + self.by_number.capacity() * size_of::<Thread>()
+            + self.own.capacity() * size_of::<Thread>()
+            + self.changed.capacity() * (size_of::<(u32, Thread)>() + 1)
             + self.numbers.capacity() * (size_of::<(ThreadKey, u32)>() + 1)
             + self.free.capacity() * size_of::<u32>()
     }
@@ -128,7 +263,7 @@ mod tests {
             }
             prop_assert_eq!(threads.numbers.len(), expected.iter().filter(|members| !members.is_empty()).count());
             for (number, expected) in numbers.into_iter().zip(expected).filter(|(_, expected)| !expected.is_empty()) {
-                prop_assert_eq!(threads.members(number), expected.iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!(threads.members(number).into_owned(), expected.iter().copied().collect::<Vec<_>>());
                 for position in 0..14 {
                     let near = expected.iter().filter(|member| member.position.abs_diff(position) <= 2);
                     prop_assert_eq!(threads.near(number, position, 2), near.copied().collect::<Vec<_>>());

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError};
 use loci_core::{Filter, Superseded, Timestamp};
 use loci_search::index::Bits;
 
+use super::base::Fixed;
 use super::selection::Selection;
 use super::{Index, NONE};
 
@@ -116,7 +117,8 @@ impl Index {
     fn at(&self, kept: &mut Kept, moment: Timestamp) -> Arc<View> {
         let (first, last) = (kept.moment.min(moment), kept.moment.max(moment));
         let expiring = self.expiries.range((Excluded((first, NONE)), Included((last, NONE))));
-        let expiring: Vec<u32> = expiring.map(|(_, number)| *number).collect();
+        let mut expiring: Vec<u32> = expiring.map(|(_, number)| *number).collect();
+        expiring.extend(self.base.expiring(first, last).into_iter().filter(|number| !self.gone.contains(*number)));
         let mut past = (moment < kept.moment).then(|| Arc::clone(&kept.view));
         kept.moment = last;
         let Some(selection) = kept.selection.as_ref().filter(|_| !expiring.is_empty()) else {
@@ -125,7 +127,7 @@ impl Index {
         let view = past.as_mut().unwrap_or(&mut kept.view);
         let changing = Arc::make_mut(view);
         for number in expiring {
-            let replaced = self.traits[number as usize].replaces;
+            let replaced = self.traits(number).replaces;
             for number in [number, replaced].into_iter().filter(|number| *number != NONE) {
                 self.place(changing, number, self.is_admitted(selection, &kept.filter, moment, number));
             }
@@ -137,11 +139,10 @@ impl Index {
     pub(super) fn evaluate(&self, selection: &Selection, filter: &Filter) -> View {
         let mut view = View::default();
         let mut replaced = Vec::new();
-        for ((number, memory), record) in (0..).zip(&self.traits).zip(&self.records) {
-            if let Some(record) = record
-                && selection.is_live_and_readable(memory, filter.live_at)
-            {
-                if selection.admits(memory, record, &self.threads) {
+        for number in (0..self.numbers()).filter(|number| self.is_there(*number)) {
+            let memory = self.traits(number);
+            if selection.is_live_and_readable(&memory, filter.live_at) {
+                if self.record(number).is_some_and(|record| selection.admits(&memory, &record, &self.threads)) {
                     view.memories.insert(number);
                 }
                 if !memory.is_forgotten {
@@ -161,25 +162,29 @@ impl Index {
         view
     }
 
+    fn is_there(&self, number: u32) -> bool {
+        self.own(number).map_or_else(|| !self.gone.contains(number), |own| self.records[own].is_some())
+    }
+
     fn is_admitted(&self, selection: &Selection, filter: &Filter, moment: Timestamp, number: u32) -> bool {
-        let Some(record) = &self.records[number as usize] else { return false };
-        let traits = |number: u32| &self.traits[number as usize];
-        let hides = |successor: &u32| selection.is_live_successor(traits(*successor), moment);
-        selection.is_live_and_readable(traits(number), moment)
-            && selection.admits(traits(number), record, &self.threads)
+        let Some(record) = self.record(number) else { return false };
+        let traits = self.traits(number);
+        let hides = |successor: &u32| selection.is_live_successor(&self.traits(*successor), moment);
+        selection.is_live_and_readable(&traits, moment)
+            && selection.admits(&traits, &record, &self.threads)
             && (filter.superseded == Superseded::Show || !self.successors(number).iter().any(hides))
     }
 
     /// Puts a memory into the view or takes it out.
     fn place(&self, view: &mut View, number: u32, is_admitted: bool) {
-        let Some(record) = &self.records[number as usize] else { return };
+        let Some(Fixed { passages, .. }) = self.record(number).map(|record| record.fixed) else { return };
         if is_admitted && view.memories.insert(number) {
-            for slot in self.slots.of(record.passages) {
+            for slot in self.slots.of(passages) {
                 view.slots.insert(slot);
                 view.length += u64::from(self.texts.postings.length(slot));
             }
         } else if !is_admitted && view.memories.remove(number) {
-            for slot in self.slots.of(record.passages) {
+            for slot in self.slots.of(passages) {
                 view.slots.remove(slot);
                 view.length -= u64::from(self.texts.postings.length(slot));
             }

@@ -11,6 +11,7 @@ mod jobs;
 mod moved;
 mod processes;
 mod remains;
+mod segment;
 mod upgraded;
 
 use std::path::Path;

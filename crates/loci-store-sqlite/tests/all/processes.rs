@@ -136,7 +136,9 @@ fn the_process_that_keeps_writers_out_is_named() {
     use std::io::{BufRead, BufReader};
     use std::time::Duration;
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(folder.path(), Options { busy_timeout: Duration::from_millis(20) }).unwrap();
+    let store =
+        SqliteStore::open(folder.path(), Options { busy_timeout: Duration::from_millis(20), ..Options::default() })
+            .unwrap();
     assert_eq!(SqliteStore::holders(folder.path()), [], "this process is not among the others");
     for (statement, keeps_others_out) in [("BEGIN; SELECT * FROM sqlite_master", false), ("BEGIN IMMEDIATE", true)] {
         let mut child = start_child(HOLDER, folder.path(), statement);

@@ -14,6 +14,7 @@ use loci_core::limits::SESSION_START_BYTES_MAX;
 use loci_dialects::{Context, mempalace};
 use loci_engine::Engine;
 use loci_mine::conversation as conversation_format;
+use loci_store_sqlite::Options;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -100,8 +101,8 @@ fn run_event(settings: &Settings, event: &str, dialect: &str, kept: Kept) -> Res
         |problem: String| Failure::new(Exit::Failure, format!("stdin is not what a host says to its hooks: {problem}"));
     io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text).map_err(|error| unusable(error.to_string()))?;
     let input: Input = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
-    let busy_timeout = settings.busy_timeout.min(BUSY_TIMEOUT);
-    let parts = Parts::open(&Settings { busy_timeout, ..settings.clone() })?;
+    let store = Options { busy_timeout: settings.store.busy_timeout.min(BUSY_TIMEOUT), ..settings.store };
+    let parts = Parts::open(&Settings { store, ..settings.clone() })?;
     let folder = input.cwd.as_deref().map_or_else(std::env::current_dir, |cwd| Ok(cwd.into())).unwrap_or_default();
     let trust = Trust::read_or_none(&settings.data);
     let session = Session { engine: &parts.engine, trust: &trust, folder: &folder, kept };

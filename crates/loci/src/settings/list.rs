@@ -29,20 +29,18 @@ settings! {
         key: "data",
         flag: Some("data"),
         variable: "LOCI_DATA",
-        alias: None,
         default: Preset::Words("the platform's data folder"),
-        form: Form::Text,
         meaning: "Folder that holds the memories",
+        ..UNNAMED
     };
     /// Where the notes are.
     VAULT = Setting {
         key: "vault",
         flag: Some("vault"),
         variable: "LOCI_VAULT",
-        alias: None,
         default: Preset::Words("`vault` in the data folder"),
-        form: Form::Text,
         meaning: "Folder of Markdown notes, for people to open in an editor and to sync",
+        ..UNNAMED
     };
     /// Who else may read notes.
     VAULT_FILE_MODE = Setting {
@@ -87,10 +85,9 @@ settings! {
         key: "bind",
         flag: Some("bind"),
         variable: "LOCI_BIND",
-        alias: None,
         default: Preset::Text("127.0.0.1:7821"),
-        form: Form::Text,
         meaning: "Address and port of the HTTP server; port 0 takes a free one",
+        ..UNNAMED
     };
     /// Web pages that may call.
     ALLOWED_ORIGINS = Setting {
@@ -175,7 +172,6 @@ settings! {
         key: "oidc.issuer",
         variable: "LOCI_OIDC_ISSUER",
         default: Preset::Unset,
-        form: Form::Text,
         meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides those of `loci token`, exactly as the provider writes it",
         ..UNNAMED
     };
@@ -193,7 +189,6 @@ settings! {
         key: "oidc.subject_claim",
         variable: "LOCI_OIDC_SUBJECT_CLAIM",
         default: Preset::Text("sub"),
-        form: Form::Text,
         meaning: "Claim with the name under which the bearer owns records; dots lead into objects",
         ..UNNAMED
     };
@@ -211,7 +206,6 @@ settings! {
         key: "oidc.scope_claim",
         variable: "LOCI_OIDC_SCOPE_CLAIM",
         default: Preset::Words("scope, else scp"),
-        form: Form::Text,
         meaning: "Claim with the scopes, a string with spaces or an array",
         ..UNNAMED
     };
@@ -220,7 +214,6 @@ settings! {
         key: "oidc.scope_prefix",
         variable: "LOCI_OIDC_SCOPE_PREFIX",
         default: Preset::Text("memory:"),
-        form: Form::Text,
         meaning: "What stands before `read`, `write` and `admin` in the scopes of a token",
         ..UNNAMED
     };
@@ -238,7 +231,6 @@ settings! {
         key: "oidc.space_claim",
         variable: "LOCI_OIDC_SPACE_CLAIM",
         default: Preset::Unset,
-        form: Form::Text,
         meaning: "Claim with the space that a token opens, which each must have then; without this setting all open `main`",
         ..UNNAMED
     };
@@ -274,7 +266,6 @@ settings! {
         key: "embedding.model_folder",
         variable: "LOCI_EMBEDDING_MODEL_FOLDER",
         default: Preset::Unset,
-        form: Form::Text,
         meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
         ..UNNAMED
     };
@@ -292,7 +283,6 @@ settings! {
         key: "embedding.url",
         variable: "LOCI_EMBEDDING_URL",
         default: Preset::Unset,
-        form: Form::Text,
         meaning: "Base URL of an OpenAI-compatible endpoint, such as http://localhost:11434/v1, for the provider http",
         ..UNNAMED
     };
@@ -301,7 +291,6 @@ settings! {
         key: "embedding.model",
         variable: "LOCI_EMBEDDING_MODEL",
         default: Preset::Unset,
-        form: Form::Text,
         meaning: "Name of the model at that endpoint",
         ..UNNAMED
     };
@@ -463,7 +452,6 @@ settings! {
         key: "llm.url",
         variable: "LOCI_LLM_URL",
         default: Preset::Unset,
-        form: Form::Text,
         meaning: "Base URL of an OpenAI-compatible endpoint whose model judges new memories, such as http://localhost:11434/v1; without it local rules do",
         ..UNNAMED
     };
@@ -472,7 +460,6 @@ settings! {
         key: "llm.model",
         variable: "LOCI_LLM_MODEL",
         default: Preset::Unset,
-        form: Form::Text,
         meaning: "Name of the model at that endpoint",
         ..UNNAMED
     };
@@ -545,8 +532,7 @@ settings! {
         variable: "LOCI_IDEMPOTENCY_HOURS",
         default: Preset::Text("24"),
         form: Form::Whole { min: 1, max: HOURS_MAX },
-        meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of \
-                  `memory_recall` in its session alone, and only while nothing in the store changes",
+        meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` in its session alone, and only while nothing in the store changes",
         ..UNNAMED
     };
     /// The rhythm of background work.
@@ -556,6 +542,15 @@ settings! {
         default: Preset::Text("60"),
         form: Form::Seconds,
         meaning: "Seconds between two rounds in which `serve` and `mcp` remove expired memories and embed pending ones",
+        ..UNNAMED
+    };
+    /// Where the index lies.
+    INDEX_FILE_MEMORIES = Setting {
+        key: "index_file_memories",
+        variable: "LOCI_INDEX_FILE_MEMORIES",
+        default: Preset::Text("2000"),
+        form: Form::Whole { min: 1, max: 1_000_000_000 },
+        meaning: "From how many memories on the index is kept as a file in the data folder, which processes share, so that none has to load it; 1000000000 for never",
         ..UNNAMED
     };
     /// Patience with other processes.

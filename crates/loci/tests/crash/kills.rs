@@ -20,7 +20,8 @@ const DELAY_MICROSECONDS: usize = 4_000;
 fn what_was_acknowledged_outlives_kills() {
     let Some(library) = library() else { return };
     let mut budget = Budget::new("kills");
-    let place = Place::new();
+    let mut place = Place::new();
+    place.index_file_memories = Some("1");
     let mut run = Run::new();
     prepare(&mut run, place.command(&["mcp", "mempalace"]));
     budget.begin();
@@ -38,6 +39,7 @@ fn what_was_acknowledged_outlives_kills() {
         run.ledger.things.len()
     ));
     assert!(run.kills > 0);
+    assert!(place.data().join("index").exists(), "processes wrote the index as a file");
 }
 
 #[test]
@@ -46,6 +48,7 @@ fn what_was_embedded_outlives_kills() {
     let mut budget = Budget::new("kills with a model");
     let mut place = Place::new();
     place.provider = "bundled";
+    place.index_file_memories = Some("1");
     let mut run = Run::new();
     prepare(&mut run, place.command(&["mcp", "mempalace"]));
     for _ in 0..2 {

@@ -18,13 +18,15 @@ pub const DIALECTS: [&str; 5] = ["vault", "mememory", "memory-mcp", "engram", "m
 /// A folder for the data of `loci`, in memory where there is such a disk: none is ever cut off from its power here.
 pub struct Place {
     folder: TempDir,
+    /// From how many memories on the index is a file; none: as by default.
+    pub index_file_memories: Option<&'static str>,
     /// How the processes search.
     pub provider: &'static str,
 }
 
 impl Place {
     pub fn new() -> Self {
-        Place { folder: scratch::folder(), provider: "none" }
+        Place { folder: scratch::folder(), index_file_memories: None, provider: "none" }
     }
 
     /// A place that holds what is in this one.
@@ -55,6 +57,7 @@ impl Place {
         let kept = std::env::vars_os().filter(|(name, _)| !is_ours(&name.to_string_lossy()));
         command.args(arguments).env_clear().envs(kept).env("HOME", self.folder.path()).env("LOCI_DATA", self.data());
         command.env("LOCI_EMBEDDING_PROVIDER", self.provider).env("LOCI_MAINTENANCE_SECONDS", "1");
+        command.envs(self.index_file_memories.map(|memories| ("LOCI_INDEX_FILE_MEMORIES", memories)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -21,7 +21,8 @@ const CHECKED_PERCENT: usize = 6;
 fn what_was_acknowledged_outlives_power_cuts() {
     let Some(library) = library() else { return };
     let mut budget = Budget::new("power");
-    let place = Place::new();
+    let mut place = Place::new();
+    place.index_file_memories = Some("1");
     let blank = Disk::new(&place.watched()).unwrap();
     let mut run = Run::new();
     let command = |dialect: &str| place.watched_command(&["mcp", dialect], &library, true, None);

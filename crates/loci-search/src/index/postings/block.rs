@@ -1,6 +1,8 @@
 use bitpacking::{BitPacker, BitPacker4x};
 
 use super::bm25::{Impact, Saturation};
+use super::lengths::Lengths;
+use crate::index::segment::u32_at;
 
 /// Postings of a full block, as the packer wants them.
 pub(super) const BLOCK: usize = BitPacker4x::BLOCK_LEN;
@@ -12,11 +14,12 @@ pub(super) struct Posting {
     pub(super) count: u32,
 }
 
-/// Up to [`BLOCK`] postings, ascending by slot: gaps between slots and counts in as many bits as the
-/// largest needs (Lemire and Boytsov 2015). A block that is not full is filled up with gaps of 0.
-#[derive(Debug, Clone)]
-pub(super) struct Block {
-    packed: Box<[u8]>,
+/// Bytes of a [`Head`] in a segment.
+pub(super) const HEAD_BYTES: usize = 28;
+
+/// What is known of a block without unpacking it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
     pub(super) first: u32,
     pub(super) last: u32,
     /// What the packed counts are more than.
@@ -27,9 +30,34 @@ pub(super) struct Block {
     count_bits: u8,
 }
 
+/// Up to [`BLOCK`] postings, ascending by slot: gaps between slots and counts in as many bits as the
+/// largest needs (Lemire and Boytsov 2015). A block that is not full is filled up with gaps of 0.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    packed: Box<[u8]>,
+    head: Head,
+}
+
+/// A block to be read, wherever it lies.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockRef<'a> {
+    packed: &'a [u8],
+    head: Head,
+}
+
+impl Head {
+    fn packed_bytes(self) -> usize {
+        BitPacker4x::compressed_block_size(self.slot_bits) + BitPacker4x::compressed_block_size(self.count_bits)
+    }
+
+    pub(super) fn len(self) -> usize {
+        usize::from(self.length)
+    }
+}
+
 impl Block {
     /// Packs between one and [`BLOCK`] postings; `lengths` are those of the passages, by slot.
-    pub(super) fn of(postings: &[Posting], lengths: &[u32]) -> Self {
+    pub(super) fn of(postings: &[Posting], lengths: Lengths<'_>) -> Self {
         let packer = BitPacker4x::new();
         let postings = &postings[..postings.len().min(BLOCK)];
         let first = postings.first().copied().unwrap_or_default();
@@ -45,8 +73,7 @@ impl Block {
         let mut packed = vec![0; slot_bytes + BitPacker4x::compressed_block_size(count_bits)];
         packer.compress_sorted(first.slot, &slots, &mut packed, slot_bits);
         packer.compress(&counts, &mut packed[slot_bytes..], count_bits);
-        Block {
-            packed: packed.into(),
+        let head = Head {
             first: first.slot,
             last: last.slot,
             count_min,
@@ -54,38 +81,95 @@ impl Block {
             length: postings.len() as u8,
             slot_bits,
             count_bits,
-        }
+        };
+        Block { packed: packed.into(), head }
+    }
+
+    pub(super) fn get(&self) -> BlockRef<'_> {
+        BlockRef { packed: &self.packed, head: self.head }
+    }
+
+    pub(super) fn first(&self) -> u32 {
+        self.head.first
+    }
+
+    pub(super) fn last(&self) -> u32 {
+        self.head.last
     }
 
     pub(super) fn len(&self) -> usize {
-        usize::from(self.length)
+        self.head.len()
+    }
+
+    /// Bytes that it holds apart from its own size.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.packed.len()
+    }
+
+    /// Appends the head, as a segment has it, with the place of what is packed.
+    pub(super) fn write_head(&self, packed_at: u32, bytes: &mut Vec<u8>) {
+        let Head { first, last, count_min, impact, length, slot_bits, count_bits } = self.head;
+        let [low, high] = impact.words();
+        let bits = u32::from_ne_bytes([length, slot_bits, count_bits, 0]);
+        bytes.extend([first, last, count_min, low, high, packed_at, bits].into_iter().flat_map(u32::to_ne_bytes));
+    }
+
+    pub(super) fn packed(&self) -> &[u8] {
+        &self.packed
+    }
+}
+
+impl<'a> BlockRef<'a> {
+    /// The block whose head these bytes are, and which lies packed in `packed`; none if they are no block.
+    pub(super) fn read(head: &[u8], packed: &'a [u8]) -> Option<Self> {
+        let [length, slot_bits, count_bits, _] = u32_at(head, 6).to_ne_bytes();
+        let impact = Impact::of_words([u32_at(head, 3), u32_at(head, 4)]);
+        let (first, last, count_min) = (u32_at(head, 0), u32_at(head, 1), u32_at(head, 2));
+        let head_read = Head { first, last, count_min, impact, length, slot_bits, count_bits };
+        let is_block = slot_bits <= 32 && count_bits <= 32 && usize::from(length) <= BLOCK && first <= last;
+        let start = u32_at(head, 5) as usize;
+        let packed = packed.get(start..start + if is_block { head_read.packed_bytes() } else { return None })?;
+        Some(BlockRef { packed, head: head_read })
+    }
+
+    pub(super) fn first(&self) -> u32 {
+        self.head.first
+    }
+
+    pub(super) fn last(&self) -> u32 {
+        self.head.last
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.head.len()
     }
 
     /// Whether any of its postings may be a mark.
     pub(super) fn has_marks(&self) -> bool {
-        self.count_min == 0
+        self.head.count_min == 0
     }
 
     /// What [`Saturation::score`] of its postings is at most, but for rounding.
     pub(super) fn weight_max(&self, saturation: Saturation) -> f32 {
-        self.impact.weight_max(saturation)
+        self.head.impact.weight_max(saturation)
     }
 
     /// Unpacks the slots; the ones beyond its length repeat the last.
     pub(super) fn unpack_slots(&self, slots: &mut [u32; BLOCK]) {
-        BitPacker4x::new().decompress_sorted(self.first, &self.packed, slots, self.slot_bits);
+        BitPacker4x::new().decompress_sorted(self.head.first, self.packed, slots, self.head.slot_bits);
     }
 
     /// Unpacks the counts; the ones beyond its length mean nothing.
     pub(super) fn unpack_counts(&self, counts: &mut [u32; BLOCK]) {
-        if self.count_bits == 0 {
-            counts.fill(self.count_min);
+        let Head { count_min, slot_bits, count_bits, .. } = self.head;
+        if count_bits == 0 {
+            counts.fill(count_min);
             return;
         }
-        let start = BitPacker4x::compressed_block_size(self.slot_bits);
-        BitPacker4x::new().decompress(&self.packed[start..], counts, self.count_bits);
+        let start = BitPacker4x::compressed_block_size(slot_bits);
+        BitPacker4x::new().decompress(&self.packed[start..], counts, count_bits);
         for count in counts {
-            *count += self.count_min;
+            *count += count_min;
         }
     }
 
@@ -96,11 +180,6 @@ impl Block {
         self.unpack_counts(&mut counts);
         let pairs = slots.into_iter().zip(counts).take(self.len());
         postings.extend(pairs.map(|(slot, count)| Posting { slot, count }));
-    }
-
-    /// Bytes that it holds apart from its own size.
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.packed.len()
     }
 }
 
@@ -117,11 +196,15 @@ mod tests {
             postings in btree_map(any::<u32>(), prop_oneof![0_u32..4, any::<u32>()], 1..=BLOCK),
         ) {
             let postings: Vec<Posting> = postings.into_iter().map(|(slot, count)| Posting { slot, count }).collect();
-            let block = Block::of(&postings, &[]);
+            let block = Block::of(&postings, Lengths::default());
+            let mut head = Vec::new();
+            block.write_head(0, &mut head);
+            prop_assert_eq!(head.len(), HEAD_BYTES);
+            let block = BlockRef::read(&head, block.packed()).unwrap();
             let mut unpacked = Vec::new();
             block.unpack(&mut unpacked);
             prop_assert_eq!(&unpacked, &postings);
-            prop_assert_eq!((block.first, block.last), (postings[0].slot, postings[postings.len() - 1].slot));
+            prop_assert_eq!((block.first(), block.last()), (postings[0].slot, postings[postings.len() - 1].slot));
             prop_assert_eq!(block.has_marks(), postings.iter().any(|posting| posting.count == 0));
         }
     }

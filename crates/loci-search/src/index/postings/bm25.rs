@@ -1,6 +1,7 @@
 //! BM25 (Robertson and Zaragoza 2009), and bounds of it that hold for every mean length.
 
 use super::block::Posting;
+use super::lengths::Lengths;
 
 /// Saturation of the term count.
 const K1: f32 = 0.9;
@@ -66,11 +67,11 @@ pub(super) struct Impact {
 }
 
 impl Impact {
-    pub(super) fn of(postings: &[Posting], lengths: &[u32]) -> Self {
+    pub(super) fn of(postings: &[Posting], lengths: Lengths<'_>) -> Self {
         let mut shortest = [u32::from(u16::MAX); 4];
         let mut count_max = 0;
         for posting in postings {
-            let length = lengths.get(posting.slot as usize).copied().unwrap_or_default();
+            let length = lengths.get(posting.slot);
             let class = &mut shortest[posting.count.min(3) as usize];
             // A length beyond 16 bits is cut down, which bounds it too.
             *class = length.min(*class);
@@ -79,6 +80,21 @@ impl Impact {
         let [_, shortest_once, shortest_twice, shortest_more] = shortest.map(|length| length as u16);
         let count_max = u16::try_from(count_max).unwrap_or(u16::MAX);
         Impact { shortest_once, shortest_twice, shortest_more, count_max }
+    }
+
+    /// As a segment has it.
+    pub(super) fn words(self) -> [u32; 2] {
+        let pair = |low: u16, high: u16| u32::from(low) | u32::from(high) << 16;
+        [pair(self.shortest_once, self.shortest_twice), pair(self.shortest_more, self.count_max)]
+    }
+
+    pub(super) fn of_words([first, second]: [u32; 2]) -> Self {
+        Impact {
+            shortest_once: first as u16,
+            shortest_twice: (first >> 16) as u16,
+            shortest_more: second as u16,
+            count_max: (second >> 16) as u16,
+        }
     }
 
     /// What the score is at most for the factor 1, but for rounding. Classes without a posting count
@@ -107,7 +123,7 @@ mod tests {
             let postings: Vec<Posting> =
                 (0..).zip(&passages).map(|(slot, (count, _))| Posting { slot, count: *count }).collect();
             let saturation = Saturation::of(mean_length);
-            let bound = Impact::of(&postings, &lengths).weight_max(saturation);
+            let bound = Impact::of(&postings, Lengths::of(&lengths)).weight_max(saturation);
             for (count, length) in passages {
                 let score = saturation.score(1.0, count, length as f32);
                 prop_assert!(score <= bound * 1.000_01, "{score} is above {bound}");

@@ -60,15 +60,20 @@ impl Dictionary {
         self.entries.len() as u32
     }
 
-    pub(super) fn find(&self, text: &str) -> Option<&List> {
-        let is_it = |number: &u32| text_of(&self.entries, *number) == text.as_bytes();
-        let number = self.numbers.find(self.hasher.hash_one(text.as_bytes()), is_it)?;
+    pub(super) fn find(&self, text: &[u8]) -> Option<&List> {
+        let is_it = |number: &u32| text_of(&self.entries, *number) == text;
+        let number = self.numbers.find(self.hasher.hash_one(text), is_it)?;
         self.entries[*number as usize].as_ref().map(|entry| &entry.list)
     }
 
     /// The list of a number; none if the number is free.
     pub(super) fn list_mut(&mut self, number: u32) -> Option<&mut List> {
         self.entries.get_mut(number as usize)?.as_mut().map(|entry| &mut entry.list)
+    }
+
+    /// The terms with their lists.
+    pub(super) fn terms(&self) -> impl Iterator<Item = (&[u8], &List)> {
+        self.entries.iter().flatten().map(|entry| (entry.text.bytes(), &entry.list))
     }
 
     /// The number of a term, which it gets if it has none.
@@ -144,8 +149,8 @@ mod tests {
         assert_eq!(["", "cat", long].map(|text| dictionary.number(text)), numbers);
         dictionary.remove(1);
         dictionary.remove(1);
-        assert!(dictionary.find("cat").is_none() && dictionary.list_mut(1).is_none());
-        assert!(dictionary.find(long).is_some() && dictionary.find("").is_some());
+        assert!(dictionary.find(b"cat").is_none() && dictionary.list_mut(1).is_none());
+        assert!(dictionary.find(long.as_bytes()).is_some() && dictionary.find(b"").is_some());
         assert_eq!((dictionary.number("dog"), dictionary.number("cat"), dictionary.len()), (1, 3, 4));
     }
 }

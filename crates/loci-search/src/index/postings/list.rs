@@ -1,7 +1,7 @@
 use super::bits::Bits;
 use super::block::{BLOCK, Block, Posting};
+use super::lengths::Lengths;
 use super::short;
-use super::view::View;
 
 /// Bytes that a list may have without memory of its own: most terms have a few postings.
 const INLINE: usize = 14;
@@ -47,7 +47,7 @@ impl Default for List {
 impl List {
     /// Adds a posting. The slot must not be there; if it is, the counts are added. `lengths` are those
     /// of all passages, this one included.
-    pub(super) fn insert(&mut self, posting: Posting, lengths: &[u32]) {
+    pub(super) fn insert(&mut self, posting: Posting, lengths: Lengths<'_>) {
         match self {
             List::Inline { length, bytes } => {
                 let bytes = &bytes[..usize::from(*length)];
@@ -86,22 +86,16 @@ impl List {
         matches!(self, List::Inline { length: 0, .. })
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// The packed blocks, and the bytes of what comes after them.
+    pub(super) fn parts(&self) -> (&[Block], &[u8]) {
         match self {
-            List::Inline { length, bytes } => short::read(&bytes[..usize::from(*length)]).count(),
-            List::Long(long) => long.blocks.iter().map(Block::len).sum::<usize>() + long.tail_length as usize,
-        }
-    }
-
-    pub(super) fn view(&self) -> View<'_> {
-        match self {
-            List::Inline { length, bytes } => View::new(&[], &bytes[..usize::from(*length)]),
-            List::Long(long) => View::new(&long.blocks, &long.tail),
+            List::Inline { length, bytes } => (&[], &bytes[..usize::from(*length)]),
+            List::Long(long) => (&long.blocks, &long.tail),
         }
     }
 
     /// Takes dead slots out, from the slot `from` on and for about `budget` postings.
-    pub(super) fn clean(&mut self, from: u32, dead: &Bits, lengths: &[u32], budget: usize) -> Cleaned {
+    pub(super) fn clean(&mut self, from: u32, dead: &Bits, lengths: Lengths<'_>, budget: usize) -> Cleaned {
         match self {
             List::Inline { length, bytes } => {
                 let bytes = &bytes[..usize::from(*length)];
@@ -145,7 +139,7 @@ impl List {
 }
 
 impl Long {
-    fn insert(&mut self, posting: Posting, lengths: &[u32]) {
+    fn insert(&mut self, posting: Posting, lengths: Lengths<'_>) {
         if posting.slot > self.last {
             let previous = if self.tail_length == 0 { 0 } else { self.last };
             short::write(&mut self.tail, previous, posting);
@@ -156,7 +150,7 @@ impl Long {
                 self.blocks.push(Block::of(&full, lengths));
                 self.set_tail(&[]);
             }
-        } else if self.blocks.last().is_none_or(|block| block.last < posting.slot) {
+        } else if self.blocks.last().is_none_or(|block| block.last() < posting.slot) {
             let mut postings: Vec<Posting> = short::read(&self.tail).collect();
             insert_sorted(&mut postings, posting);
             if postings.len() == BLOCK {
@@ -165,9 +159,9 @@ impl Long {
             }
             self.set_tail(&postings);
         } else {
-            let index = self.blocks.partition_point(|block| block.last < posting.slot);
+            let index = self.blocks.partition_point(|block| block.last() < posting.slot);
             let mut postings = Vec::with_capacity(BLOCK + 1);
-            self.blocks[index].unpack(&mut postings);
+            self.blocks[index].get().unpack(&mut postings);
             insert_sorted(&mut postings, posting);
             if postings.len() > BLOCK {
                 let upper = postings.split_off(BLOCK / 2);
@@ -187,17 +181,17 @@ impl Long {
         self.tail_length = postings.len() as u32;
     }
 
-    fn clean(&mut self, from: u32, dead: &Bits, lengths: &[u32], budget: usize) -> Cleaned {
-        let start = self.blocks.partition_point(|block| block.last < from);
+    fn clean(&mut self, from: u32, dead: &Bits, lengths: Lengths<'_>, budget: usize) -> Cleaned {
+        let start = self.blocks.partition_point(|block| block.last() < from);
         let end = self.blocks.len().min(start + (budget / BLOCK).clamp(1, RUN));
         let run = &self.blocks[start..end];
         let mut looked_at: usize = run.iter().map(Block::len).sum();
-        let next = if end < self.blocks.len() { run.last().map(|block| block.last + 1) } else { None };
+        let next = if end < self.blocks.len() { run.last().map(|block| block.last() + 1) } else { None };
         let could_be_fewer = looked_at.div_ceil(BLOCK) < run.len();
         if could_be_fewer || run.iter().any(|block| has_dead(block, dead)) {
             let mut living = Vec::with_capacity(looked_at);
             for block in run {
-                block.unpack(&mut living);
+                block.get().unpack(&mut living);
             }
             living.retain(|posting| !dead.contains(posting.slot));
             let rewritten: Vec<Block> = living.chunks(BLOCK).map(|chunk| Block::of(chunk, lengths)).collect();
@@ -208,7 +202,7 @@ impl Long {
             if let Some(living) = living(&self.tail, dead) {
                 self.set_tail(&living);
             }
-            let last_packed = self.blocks.last().map_or(0, |block| block.last);
+            let last_packed = self.blocks.last().map_or(0, Block::last);
             self.last = short::read(&self.tail).last().map_or(last_packed, |posting| posting.slot);
         }
         Cleaned { looked_at, next }
@@ -217,7 +211,7 @@ impl Long {
 
 fn has_dead(block: &Block, dead: &Bits) -> bool {
     let mut slots = [0; BLOCK];
-    block.unpack_slots(&mut slots);
+    block.get().unpack_slots(&mut slots);
     slots.iter().any(|slot| dead.contains(*slot))
 }
 

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use super::block::{BLOCK, Posting};
 use super::bm25::Saturation;
+use super::lengths::Lengths;
 use super::query::{QueryTerm, WordQuery};
 use super::{Admitted, Postings};
 use crate::index::top::Best;
@@ -42,13 +43,13 @@ impl Postings {
                 }
             }
         } else if limit > 0 && !query.terms.is_empty() {
-            if limit < self.lengths.len() {
+            if limit < self.lengths().end() {
                 for (slot, score) in self.promising(query, limit) {
                     best.push(group(slot), score);
                 }
             }
-            let mut windows = Windows::new(query, &self.lengths);
-            for start in (0..self.lengths.len()).step_by(WINDOW) {
+            let mut windows = Windows::new(query, self.lengths());
+            for start in (0..self.lengths().end()).step_by(WINDOW) {
                 windows.search(start as u32, &mut best, &group);
             }
         }
@@ -80,7 +81,7 @@ impl Postings {
 struct Windows<'a> {
     admitted: Admitted<'a>,
     cursors: Vec<Cursor<'a>>,
-    lengths: &'a [u32],
+    lengths: Lengths<'a>,
     /// Sums of scores, by slot in the window; 0 between windows.
     sums: Vec<f32>,
     /// Which sums have been touched.
@@ -92,7 +93,7 @@ struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
-    fn new(query: &'a WordQuery<'a>, lengths: &'a [u32]) -> Self {
+    fn new(query: &'a WordQuery<'a>, lengths: Lengths<'a>) -> Self {
         let cursors: Vec<Cursor<'a>> =
             query.terms.iter().map(|term| Cursor::new(term, query.saturation, lengths)).collect();
         Windows {
@@ -175,7 +176,7 @@ impl<'a> Windows<'a> {
 
     /// The score of a passage that has `sum` from the other terms; none if it stays below the floor.
     fn complete(&mut self, slot: u32, sum: f32, optional: usize, floor: f32) -> Option<f32> {
-        let length = self.lengths[slot as usize] as f32;
+        let length = self.lengths.get(slot) as f32;
         let mut so_far = sum;
         let mut missing: f32 = self.order[..optional].iter().map(|index| self.cursors[*index].bound).sum();
         for index in self.order[..optional].iter().rev() {
@@ -213,7 +214,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn new(term: &'a QueryTerm<'a>, saturation: Saturation, lengths: &[u32]) -> Self {
+    fn new(term: &'a QueryTerm<'a>, saturation: Saturation, lengths: Lengths<'_>) -> Self {
         let weight = super::bm25::Impact::of(&term.view.tail, lengths).weight_max(saturation);
         let (slots, counts) = ([0; BLOCK], [0; BLOCK]);
         Cursor {
@@ -232,10 +233,9 @@ impl<'a> Cursor<'a> {
     /// First and last slot of a block, or of the tail behind the last; none beyond it.
     fn range(&self, block: usize) -> Option<(u32, u32)> {
         let view = &self.term.view;
-        match view.blocks.get(block) {
-            Some(block) => Some((block.first, block.last)),
-            None if block == view.blocks.len() => Some((view.tail.first()?.slot, view.tail.last()?.slot)),
-            None => None,
+        match view.range(block) {
+            None if block == view.blocks() => Some((view.tail.first()?.slot, view.tail.last()?.slot)),
+            range => range,
         }
     }
 
@@ -247,8 +247,8 @@ impl<'a> Cursor<'a> {
         let mut weight = 0.0_f32;
         let mut block = self.block;
         while self.range(block).is_some_and(|(first, _)| first <= last) {
-            let blocks = self.term.view.blocks;
-            weight = weight.max(blocks.get(block).map_or(self.tail_weight, |block| block.weight_max(self.saturation)));
+            let found = self.term.view.block(block);
+            weight = weight.max(found.map_or(self.tail_weight, |block| block.weight_max(self.saturation)));
             block += 1;
         }
         self.bound = weight * self.term.factor;
@@ -259,7 +259,7 @@ impl<'a> Cursor<'a> {
             return;
         }
         self.unpacked = block;
-        if let Some(block) = self.term.view.blocks.get(block) {
+        if let Some(block) = self.term.view.block(block) {
             block.unpack_slots(&mut self.slots);
             block.unpack_counts(&mut self.counts);
             self.length = block.len();
@@ -272,7 +272,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Adds the scores of all passages in the window.
-    fn add(&mut self, start: u32, last: u32, lengths: &[u32], sums: &mut [f32], touched: &mut [u64]) {
+    fn add(&mut self, start: u32, last: u32, lengths: Lengths<'_>, sums: &mut [f32], touched: &mut [u64]) {
         let mut block = self.block;
         while self.range(block).is_some_and(|(first, _)| first <= last) {
             self.unpack(block);
@@ -283,7 +283,7 @@ impl<'a> Cursor<'a> {
                     break;
                 }
                 let place = (slot - start) as usize;
-                let length = lengths[*slot as usize] as f32;
+                let length = lengths.get(*slot) as f32;
                 sums[place] += self.saturation.score(self.term.factor, *count, length);
                 touched[place / WORD] |= 1 << (place % WORD);
             }

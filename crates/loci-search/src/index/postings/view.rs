@@ -1,26 +1,99 @@
+use super::Admitted;
+use super::base::BaseList;
 use super::bits::Bits;
-use super::block::{BLOCK, Block, Posting};
-use super::{Admitted, short};
+use super::block::{BLOCK, Block, BlockRef, HEAD_BYTES, Posting};
+use super::lengths::Lengths;
+use super::list::List;
+use super::short;
+use crate::index::segment::u32_at;
 
 /// Words of a bit set that are worth a look to spare the unpacking of a block.
 const WORDS_MAX: usize = 32;
 
-/// A list to be read: packed blocks and, unpacked, what comes after them.
-#[derive(Debug)]
+/// A list to be read: packed blocks, those of the segment first, and, unpacked, what comes after them.
+#[derive(Debug, Default)]
 pub(super) struct View<'a> {
-    pub(super) blocks: &'a [Block],
+    /// Those of the segment.
+    base: BaseList<'a>,
+    /// What the segment has, if that makes no block, but blocks follow.
+    between: Option<Block>,
+    own: &'a [Block],
     pub(super) tail: Vec<Posting>,
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(blocks: &'a [Block], tail: &[u8]) -> Self {
-        View { blocks, tail: short::read(tail).collect() }
+    /// What a segment and the memory have of a term. All slots of the segment come before all others.
+    pub(super) fn new(base: BaseList<'a>, own: Option<&'a List>, lengths: Lengths<'_>) -> Self {
+        let (own, own_tail) = own.map_or((&[][..], &[][..]), List::parts);
+        let mut tail: Vec<Posting> = short::read(base.short).collect();
+        let has_own = !own.is_empty() || !own_tail.is_empty();
+        let between = (has_own && !tail.is_empty()).then(|| Block::of(&tail, lengths));
+        if between.is_some() {
+            tail.clear();
+        }
+        tail.extend(short::read(own_tail));
+        View { base, between, own, tail }
+    }
+
+    /// How many blocks it has.
+    pub(super) fn blocks(&self) -> usize {
+        self.base.blocks() + usize::from(self.between.is_some()) + self.own.len()
+    }
+
+    /// The block in memory with this index among all.
+    fn own_block(&self, index: usize) -> Option<&Block> {
+        let index = index.checked_sub(self.base.blocks())?;
+        match &self.between {
+            Some(between) if index == 0 => Some(between),
+            Some(_) => self.own.get(index - 1),
+            None => self.own.get(index),
+        }
+    }
+
+    /// The first and the last slot of a block.
+    #[inline]
+    pub(super) fn range(&self, index: usize) -> Option<(u32, u32)> {
+        if let Some(head) = self.base.heads.get(index * HEAD_BYTES..)
+            && !head.is_empty()
+        {
+            return Some((u32_at(head, 0), u32_at(head, 1)));
+        }
+        self.own_block(index).map(|block| (block.first(), block.last()))
+    }
+
+    #[inline]
+    pub(super) fn block(&self, index: usize) -> Option<BlockRef<'_>> {
+        if let Some(head) = self.base.heads.get(index * HEAD_BYTES..)
+            && !head.is_empty()
+        {
+            return BlockRef::read(head, self.base.packed);
+        }
+        self.own_block(index).map(Block::get)
+    }
+
+    fn all_blocks(&self) -> impl Iterator<Item = BlockRef<'_>> {
+        (0..self.blocks()).filter_map(|index| self.block(index))
+    }
+
+    /// The first block from `start` on that reaches up to the slot.
+    fn reaching(&self, start: usize, slot: u32) -> usize {
+        let (mut low, mut high) = (start, self.blocks());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.range(middle).is_some_and(|(_, last)| last < slot) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// How many postings there are.
+    pub(super) fn len(&self) -> usize {
+        self.all_blocks().map(|block| block.len()).sum::<usize>() + self.tail.len()
     }
 
     /// Visits every posting, ascending.
     pub(super) fn walk(&self, mut visit: impl FnMut(Posting)) {
         let (mut slots, mut counts) = ([0; BLOCK], [0; BLOCK]);
-        for block in self.blocks {
+        for block in self.all_blocks() {
             block.unpack_slots(&mut slots);
             block.unpack_counts(&mut counts);
             for (slot, count) in slots.iter().zip(&counts).take(block.len()) {
@@ -34,7 +107,7 @@ impl<'a> View<'a> {
     pub(super) fn first(&self, limit: usize, accepts: impl Fn(&Posting) -> bool, slots: &mut Vec<u32>) {
         let end = slots.len() + limit;
         let mut postings = Vec::with_capacity(BLOCK);
-        let mut blocks = self.blocks.iter();
+        let mut blocks = self.all_blocks();
         while slots.len() < end {
             postings.clear();
             let block = blocks.next();
@@ -55,15 +128,15 @@ impl<'a> View<'a> {
     pub(super) fn seek(&self, slots: &[u32], mut visit: impl FnMut(usize, u32)) {
         let (mut unpacked, mut counts) = ([0; BLOCK], [0; BLOCK]);
         let mut next = 0;
-        let mut blocks = self.blocks;
+        let mut index = 0;
         while let Some(slot) = slots.get(next) {
-            blocks = &blocks[blocks.partition_point(|block| block.last < *slot)..];
-            let Some(block) = blocks.first() else { break };
-            if *slot < block.first {
-                next += slots[next..].partition_point(|slot| *slot < block.first);
+            index = self.reaching(index, *slot);
+            let Some(block) = self.block(index) else { break };
+            if *slot < block.first() {
+                next += slots[next..].partition_point(|slot| *slot < block.first());
                 continue;
             }
-            let end = next + slots[next..].partition_point(|slot| *slot <= block.last);
+            let end = next + slots[next..].partition_point(|slot| *slot <= block.last());
             block.unpack_slots(&mut unpacked);
             block.unpack_counts(&mut counts);
             meet(&slots[next..end], &unpacked[..block.len()], |index, place| visit(next + index, counts[place]));
@@ -80,14 +153,14 @@ impl<'a> View<'a> {
     /// How many admitted passages the term occurs in; a mark is no occurrence.
     pub(super) fn containing(&self, admitted: Admitted<'_>) -> usize {
         let in_tail = self.tail.iter().filter(|posting| posting.count > 0 && admitted.contains(posting.slot)).count();
-        self.blocks.iter().map(|block| containing(block, admitted)).sum::<usize>() + in_tail
+        self.all_blocks().map(|block| containing(block, admitted)).sum::<usize>() + in_tail
     }
 }
 
-fn containing(block: &Block, admitted: Admitted<'_>) -> usize {
+fn containing(block: BlockRef<'_>, admitted: Admitted<'_>) -> usize {
     let all = match admitted {
         Admitted::All => Some(true),
-        Admitted::Only(bits) => all_or_none(bits, block.first, block.last),
+        Admitted::Only(bits) => all_or_none(bits, block.first(), block.last()),
     };
     match all {
         Some(false) => return 0,

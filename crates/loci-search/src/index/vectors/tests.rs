@@ -70,7 +70,7 @@ proptest! {
         let error = rounded.error(&query, vectors.norm_max);
         for slot in 0..rows.len() as u32 {
             let mut product = [0.0];
-            vectors.instructions.dots(&rounded.lines, vectors.chunks[0].rows(), &[slot], &mut product);
+            vectors.instructions.dots(&rounded.lines, vectors.chunk(0).rows, &[slot], &mut product);
             let (rough, exact) = (product[0] * rounded.scale, vectors.cosine(&query, slot).unwrap());
             prop_assert!((rough - exact).abs() <= error, "{rough} {exact} {error}");
         }

@@ -15,7 +15,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use loci_store_sqlite::RESTORE_MARK;
+use loci_store_sqlite::{INDEX_FOLDER, RESTORE_MARK};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::backup::archive::{DATABASE, NOTES, create_private, flush_folder, sha256_of, write_privately};
@@ -82,6 +82,11 @@ fn carry_out(data: &Path, before: &mut dyn FnMut(&'static str) -> io::Result<()>
     };
     let (staging, replaced) = (data.join(STAGING), data.join(&swap.replaced));
     if staging.join(DATABASE).exists() {
+        before("the index of the old database")?;
+        match fs::remove_dir_all(data.join(INDEX_FOLDER)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         for name in [DATABASE, "loci.db-wal", "loci.db-shm", "loci.db-journal"] {
             before("a file of the old database")?;
             put_aside(&data.join(name), &replaced.join(name))?;
