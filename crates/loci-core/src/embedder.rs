@@ -40,7 +40,8 @@ pub trait Embedder: Send + Sync {
     /// names the model and the way out.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
-    /// The vector of a question, the same as [`embed`](Embedder::embed) gives. An implementation may
+    /// The vector of a question. Some models tell questions from the texts that answer them by a prefix; for the others
+    /// it is the same as [`embed`](Embedder::embed) gives. An implementation may
     /// keep question and vector in memory for the next time, so this is never given a memory's text.
     ///
     /// # Errors
