@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use loci_core::{Embedder, Error, ModelId, Passage, QueryVector, Result, Timestamp, Vector};
+use loci_core::{CosineScale, Embedder, Error, ModelId, Passage, QueryVector, Result, Timestamp, Vector};
 use loci_search::document;
 
 use crate::{Engine, SearchMode};
@@ -297,11 +297,11 @@ impl Engine {
         work(&*self.embedder)
     }
 
-    /// The vector of a question by the model that serves.
-    pub(crate) fn question_by_serving(&self, question: &str) -> Result<QueryVector> {
+    /// The vector of a question by the model that serves, and where the cosines of that model lie.
+    pub(crate) fn question_by_serving(&self, question: &str) -> Result<(QueryVector, CosineScale)> {
         self.by_serving(|embedder| {
             let values = embedder.embed_query(question)?;
-            Ok(QueryVector { model: embedder.model().clone(), values })
+            Ok((QueryVector { model: embedder.model().clone(), values }, embedder.cosine_scale()))
         })
     }
 
