@@ -27,10 +27,37 @@ impl fmt::Display for ModelId {
     }
 }
 
+/// Where the cosines of a model lie, so that those of different models mean the same to a ranking.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CosineScale {
+    /// The cosine of a question and the nearest of many texts (about a thousand) that have nothing to do with it, -1 to 1.
+    pub unrelated: f32,
+    /// The cosine of a question and a text that answers it in nearly the same words; above `unrelated`, at most 1.
+    pub same: f32,
+}
+
+impl CosineScale {
+    /// That of all-MiniLM-L6-v2, the model inside the binary.
+    pub const BUNDLED: CosineScale = CosineScale { unrelated: 0.15, same: 0.5 };
+}
+
+impl Default for CosineScale {
+    /// For a model of which nothing is known: that of the bundled one, as most models spread their cosines like it.
+    fn default() -> Self {
+        CosineScale::BUNDLED
+    }
+}
+
 /// Turns texts into vectors. Implementations load lazily: making one costs nothing.
 pub trait Embedder: Send + Sync {
     /// The model's fingerprint. Known without loading the model.
     fn model(&self) -> &ModelId;
+
+    /// Where its cosines lie. Known without loading the model; of a model of which nothing is known, the
+    /// [default](CosineScale::default).
+    fn cosine_scale(&self) -> CosineScale {
+        CosineScale::default()
+    }
 
     /// One unit vector for each text, in order. Texts beyond the model's input length are cut
     /// there; the engine splits long content into passages before.
@@ -40,7 +67,8 @@ pub trait Embedder: Send + Sync {
     /// names the model and the way out.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
-    /// The vector of a question, the same as [`embed`](Embedder::embed) gives. An implementation may
+    /// The vector of a question. Some models tell questions from the texts that answer them by a prefix; for the others
+    /// it is the same as [`embed`](Embedder::embed) gives. An implementation may
     /// keep question and vector in memory for the next time, so this is never given a memory's text.
     ///
     /// # Errors

@@ -43,7 +43,7 @@ pub use audit::{AuditEntry, AuditFailure, AuditQuery, AuditRecord, AuditStore, R
 pub use cache::{CacheEntry, CacheStore};
 pub use citation::{Citation, CitationKind};
 pub use decision::{Decision, DecisionStore};
-pub use embedder::{Embedder, FormerModels, ModelId};
+pub use embedder::{CosineScale, Embedder, FormerModels, ModelId};
 pub use enricher::{Enricher, Enrichment, MEMORY_KINDS};
 pub use error::{Error, ErrorCode, Result};
 pub use fact::{Direction, Fact, FactCounts, FactQuery, FactStore, Name, Period, Tunnel, TunnelEnd, TunnelStore};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use loci_core::{Embedder, ModelId, Result};
+use loci_core::{CosineScale, Embedder, ModelId, Result};
 
 /// Vectors that are kept: about 1.6 MB of them with 384 components.
 const ENTRIES_MAX: usize = 1024;
@@ -63,6 +63,10 @@ impl CachedEmbedder {
 impl Embedder for CachedEmbedder {
     fn model(&self) -> &ModelId {
         self.embedder.model()
+    }
+
+    fn cosine_scale(&self) -> CosineScale {
+        self.embedder.cosine_scale()
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
@@ -160,6 +164,10 @@ mod tests {
             &self.models[usize::from(self.second.load(Ordering::SeqCst))]
         }
 
+        fn cosine_scale(&self) -> CosineScale {
+            CosineScale { unrelated: 0.7, same: 0.9 }
+        }
+
         fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
             self.embedded.fetch_add(texts.len(), Ordering::SeqCst);
             if texts.contains(&"fail") {
@@ -189,6 +197,13 @@ mod tests {
             assert_eq!(cached.hits(), hits, "{text}");
             assert_eq!(probe.embedded(), 2 - hits as usize, "{text}");
         }
+    }
+
+    #[test]
+    fn the_scale_is_that_of_the_embedder() {
+        let probe = Probe::new();
+        assert_eq!(cached(&probe, 8).cosine_scale(), probe.cosine_scale());
+        assert_ne!(probe.cosine_scale(), CosineScale::default());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Embedding models that run in this process, behind [`loci_core::Embedder`]: all-MiniLM-L6-v2
-//! compiled into the binary, or an ONNX model of the same kind in a folder.
+//! compiled into the binary, another model of the catalogue, or any ONNX model of the same kind in
+//! a folder.
 //!
 //! The local model runs one text at a time on one core: its int8 kernels scale activations by
 //! the largest value of the whole input, so in a batch a text's vector would depend on its
@@ -14,6 +15,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that fails may panic"))]
 
 mod cached;
+mod catalogue;
+mod charsmap;
 mod cores;
 mod local;
 mod network;
@@ -23,8 +26,11 @@ mod onnxruntime;
 mod rten_network;
 mod runtime;
 mod spread;
+mod tokenizer;
+mod unigram;
 mod word_pieces;
 
 pub use cached::CachedEmbedder;
+pub use catalogue::{CATALOGUE, CatalogueModel, Languages, ModelFile};
 pub use local::LocalModel;
 pub use no_model::NoModel;

@@ -5,24 +5,25 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use loci_core::{Embedder, Error, ModelId, Result};
+use loci_core::{CosineScale, Embedder, Error, ModelId, Result};
 use sha2::{Digest, Sha256};
 
+use crate::catalogue::{BUNDLED, CatalogueModel};
 use crate::cores::{Core, Cores};
 use crate::network::Network;
 use crate::runtime::Runtime;
 use crate::spread::spread;
-use crate::word_pieces::{TOKENS_MAX, WordPieces};
+use crate::tokenizer::Tokenizer;
 
 const BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
 const BUNDLED_TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
 
 /// The first half of `digest(BUNDLED_GRAPH, BUNDLED_TOKENIZER)`, written down so that naming the
 /// model reads none of its 23 MB. A test recomputes it.
-const BUNDLED_DIGEST: &str = "eb780644c4249cfa";
+pub(crate) const BUNDLED_DIGEST: &str = "eb780644c4249cfa";
 
-/// Components of the bundled model's vectors.
-const BUNDLED_DIMENSION: usize = 384;
+/// Tokens that a model outside of the catalogue reads, those around the text included.
+const TOKENS_MAX: usize = 256;
 
 /// Names of the graph in a model folder, the first that exists is taken.
 const GRAPH_FILES: [&str; 2] = ["model.onnx", "model_int8.onnx"];
@@ -31,19 +32,25 @@ const TOKENIZER_FILE: &str = "tokenizer.json";
 /// How the fingerprints of models in folders begin.
 const FOLDER_PREFIX: &str = "onnx:";
 
+/// How the fingerprints of models that an installed onnxruntime runs end.
+pub(crate) const ORT_SUFFIX: &str = ":ort";
+
 /// A text for [`LocalModel::check`].
 const CHECK_TEXT: &str = "The model answers.";
 
 /// A BERT-like sentence encoder in ONNX form, run in this process: the all-MiniLM-L6-v2 of the
-/// binary (384 components) or one in a folder.
+/// binary (384 components), another one of the [catalogue](crate::CATALOGUE) or any other in a folder.
 ///
-/// Texts are cut at 256 tokens. Nothing is read before the first [`embed`](Embedder::embed),
+/// A model of the catalogue gets the prefixes that it was trained with and as many tokens as it reads; of texts for others
+/// 256 tokens are read. Nothing is read before the first [`embed`](Embedder::embed),
 /// which loads the model for all threads; a failed load is tried again by the next call. One
 /// text keeps one core busy, several spread over all cores, the longest first, and all callers
 /// together never use more. A text's vector depends on the text alone.
 pub struct LocalModel {
     model: ModelId,
     source: Source,
+    /// None for a model outside of the catalogue.
+    known: Option<&'static CatalogueModel>,
     runtime: Runtime,
     loaded: Mutex<Option<Arc<Loaded>>>,
     cores: Cores,
@@ -55,20 +62,31 @@ enum Source {
 }
 
 struct Loaded {
-    tokenizer: WordPieces,
+    tokenizer: Tokenizer,
     network: Box<dyn Network>,
 }
 
 impl LocalModel {
     /// The model inside the binary. Costs nothing until it is used.
     pub fn bundled() -> Self {
-        let name = format!("all-minilm-l6-v2-int8:{BUNDLED_DIGEST}:{TOKENS_MAX}");
-        LocalModel::new(ModelId::new(name), Source::Bundled)
+        LocalModel::new(ModelId::new(BUNDLED.fingerprint()), Source::Bundled, Some(&BUNDLED))
+    }
+
+    /// A model of the catalogue: the bundled one, or else its files in a folder of its own. Costs nothing until it is
+    /// used, which fails if these are not its files.
+    pub fn of_catalogue(model: &'static CatalogueModel, folder: &Path) -> Self {
+        if model.is_bundled() {
+            return LocalModel::bundled();
+        }
+        let [graph, tokenizer] = model.files.each_ref().map(|file| folder.join(file.name));
+        let source = Source::Folder { graph, tokenizer, digest: model.digest.to_owned() };
+        LocalModel::new(ModelId::new(model.fingerprint()), source, Some(model))
     }
 
     /// The model in a folder: `model.onnx` or, if there is none, `model_int8.onnx` (inputs
     /// `input_ids`, `attention_mask` and perhaps `token_type_ids`; output `sentence_embedding`,
-    /// or `last_hidden_state` to be averaged), and `tokenizer.json` (BERT WordPiece).
+    /// or `last_hidden_state` to be averaged), and `tokenizer.json` (BERT WordPiece or
+    /// SentencePiece Unigram). If these are the files of a model of the catalogue, it is that model.
     ///
     /// Reads both files once for the fingerprint, about 0.1 s for 25 MB, and drops them again.
     ///
@@ -81,18 +99,21 @@ impl LocalModel {
         };
         let tokenizer = folder.join(TOKENIZER_FILE);
         let digest = digest(&read(&graph)?, &read(&tokenizer)?);
-        let model = ModelId::new(format!("{FOLDER_PREFIX}{digest}:{TOKENS_MAX}"));
-        Ok(LocalModel::new(model, Source::Folder { graph, tokenizer, digest }))
+        let known = CatalogueModel::with_digest(&digest);
+        let name = || format!("{FOLDER_PREFIX}{digest}:{TOKENS_MAX}");
+        let model = ModelId::new(known.map_or_else(name, CatalogueModel::fingerprint));
+        Ok(LocalModel::new(model, Source::Folder { graph, tokenizer, digest }, known))
     }
 
     /// Whether a model with this fingerprint may lie in a folder.
     pub fn is_of_a_folder(model: &ModelId) -> bool {
-        model.as_str().starts_with(FOLDER_PREFIX)
+        let known = CatalogueModel::of_fingerprint(model);
+        model.as_str().starts_with(FOLDER_PREFIX) || known.is_some_and(|known| !known.is_bundled())
     }
 
-    fn new(model: ModelId, source: Source) -> Self {
+    fn new(model: ModelId, source: Source, known: Option<&'static CatalogueModel>) -> Self {
         let (runtime, cores) = (Runtime::BuiltIn, Cores::available());
-        LocalModel { model, source, runtime, loaded: Mutex::new(None), cores }
+        LocalModel { model, source, known, runtime, loaded: Mutex::new(None), cores }
     }
 
     /// The same files, run by an onnxruntime (1.17 or newer) that the user installed: `library`,
@@ -105,7 +126,7 @@ impl LocalModel {
     #[cfg(feature = "ort")]
     #[must_use]
     pub fn on_onnxruntime(self, library: Option<PathBuf>) -> Self {
-        let model = ModelId::new(format!("{}:ort", self.model));
+        let model = ModelId::new(format!("{}{ORT_SUFFIX}", self.model));
         LocalModel { model, runtime: Runtime::Onnxruntime { library }, loaded: Mutex::new(None), ..self }
     }
 
@@ -122,8 +143,8 @@ impl LocalModel {
         if (length - 1.0).abs() > 1e-3 {
             return Err(self.failed(format!("its vector has the length {length}, not 1")));
         }
-        if matches!(self.source, Source::Bundled) && vector.len() != BUNDLED_DIMENSION {
-            let problem = format!("its vector has {} components, not {BUNDLED_DIMENSION}", vector.len());
+        if let Some(known) = self.known.filter(|known| known.dimension != vector.len()) {
+            let problem = format!("its vector has {} components, not {}", vector.len(), known.dimension);
             return Err(self.failed(problem));
         }
         Ok(vector.len())
@@ -146,19 +167,24 @@ impl LocalModel {
         let network = |graph| self.runtime.load(graph, self.cores.limit());
         match &self.source {
             Source::Bundled => {
-                let tokenizer = WordPieces::from_json(BUNDLED_TOKENIZER);
+                let tokenizer = Tokenizer::from_json(BUNDLED_TOKENIZER);
                 let tokenizer = tokenizer.map_err(|problem| self.failed(format!("its tokenizer {problem}")))?;
                 let network = network(Cow::Borrowed(BUNDLED_GRAPH)).map_err(|problem| self.failed(problem))?;
                 Ok(Loaded { tokenizer, network })
             }
             Source::Folder { graph, tokenizer, digest: expected } => {
-                let (graph_bytes, tokenizer_bytes) = (read(graph)?, read(tokenizer)?);
+                let of_known = |error: Error| match self.known {
+                    Some(known) => not_installed(known, graph, &error),
+                    None => error,
+                };
+                let (graph_bytes, tokenizer_bytes) =
+                    (read(graph).map_err(of_known)?, read(tokenizer).map_err(of_known)?);
                 if digest(&graph_bytes, &tokenizer_bytes) != *expected {
                     let path = graph.display();
                     let problem = "or the tokenizer beside it changed since loci started; start loci again";
-                    return Err(Error::unavailable(format!("the model file {path} {problem}")));
+                    return Err(of_known(Error::unavailable(format!("the model file {path} {problem}"))));
                 }
-                let tokens = WordPieces::from_json(&tokenizer_bytes);
+                let tokens = Tokenizer::from_json(&tokenizer_bytes);
                 let tokenizer = tokens.map_err(|problem| unusable(tokenizer, problem))?;
                 let network = network(Cow::Owned(graph_bytes));
                 let network = network.map_err(|problem| unusable(graph, format!("is damaged: {problem}")))?;
@@ -167,8 +193,18 @@ impl LocalModel {
         }
     }
 
-    fn tokens(&self, loaded: &Loaded, text: &str) -> Result<Vec<i32>> {
-        loaded.tokenizer.encode(text).map_err(|problem| self.failed(problem))
+    /// The token ids of a text behind a prefix.
+    fn tokens(&self, loaded: &Loaded, prefix: &str, text: &str) -> Result<Vec<i32>> {
+        let tokens_max = self.known.map_or(TOKENS_MAX, |known| known.tokens_max);
+        let text = if prefix.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(format!("{prefix}{text}")) };
+        loaded.tokenizer.encode(&text, tokens_max).map_err(|problem| self.failed(problem))
+    }
+
+    fn embed_one(&self, prefix: &str, text: &str) -> Result<Vec<f32>> {
+        let loaded = self.loaded()?;
+        let core = self.cores.take();
+        let tokens = self.tokens(&loaded, prefix, text)?;
+        self.vector(&loaded, &tokens, &core)
     }
 
     fn vector(&self, loaded: &Loaded, tokens: &[i32], core: &Core<'_>) -> Result<Vec<f32>> {
@@ -190,24 +226,31 @@ impl Embedder for LocalModel {
         &self.model
     }
 
+    fn cosine_scale(&self) -> CosineScale {
+        self.known.map_or_else(CosineScale::default, |known| known.cosine_scale)
+    }
+
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        let loaded = self.loaded()?;
+        let prefix = self.known.map_or("", |known| known.passage_prefix);
         if let [text] = texts {
-            let core = self.cores.take();
-            let tokens = self.tokens(&loaded, text)?;
-            return Ok(vec![self.vector(&loaded, &tokens, &core)?]);
+            return Ok(vec![self.embed_one(prefix, text)?]);
         }
+        let loaded = self.loaded()?;
         // A core is taken for one text at a time, so that a query waits for no more than that.
         let limit = self.cores.limit();
         let in_order: Vec<usize> = (0..texts.len()).collect();
         let tokens = spread(&in_order, limit, |index| {
             let _core = self.cores.take();
-            self.tokens(&loaded, texts[index])
+            self.tokens(&loaded, prefix, texts[index])
         })?;
         spread(&longest_first(&tokens), limit, |index| self.vector(&loaded, &tokens[index], &self.cores.take()))
+    }
+
+    fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
+        self.embed_one(self.known.map_or("", |known| known.query_prefix), text)
     }
 }
 
@@ -227,6 +270,16 @@ fn unusable(path: &Path, problem: impl std::fmt::Display) -> Error {
     Error::unavailable(format!(
         "the model file {} {problem}; put a whole copy there, or choose another with the setting `embedding.model_folder` (or the bundled one with `embedding.provider`)",
         path.display()
+    ))
+}
+
+/// Why a model of the catalogue cannot be loaded: its files are missing, or others are there.
+fn not_installed(model: &CatalogueModel, graph: &Path, error: &Error) -> Error {
+    let (name, folder) = (model.name, graph.parent().unwrap_or(graph).display());
+    Error::unavailable(format!(
+        "{folder} does not hold the files of {name} ({}); put them there with `loci model install {name} --from SOURCE`, \
+         or choose another model with `loci model use`",
+        error.message
     ))
 }
 

@@ -12,19 +12,13 @@ use rten_text::pre_tokenizers::{Bert as Words, PreTokenizer};
 use serde::Deserialize;
 use unicode_categories::UnicodeCategories;
 
-/// Tokens that the model reads, `[CLS]` and `[SEP]` included.
-pub(crate) const TOKENS_MAX: usize = 256;
-
-/// Bytes of a text that are looked at: so many that the cut by tokens comes first in any text
-/// whose words are shorter than 250 bytes.
-const TEXT_BYTES_MAX: usize = 64 << 10;
+use crate::tokenizer::{Ends, bounded};
 
 /// Turns a text into the ids that the model reads.
 pub(crate) struct WordPieces {
     accents_and_case: AccentsAndCase,
     pieces: WordPiece,
-    first: i32,
-    last: i32,
+    ends: Ends,
     unknown: i32,
 }
 
@@ -57,33 +51,29 @@ struct ModelPart {
 impl WordPieces {
     /// From the bytes of a `tokenizer.json`; its truncation and padding are ignored. The error
     /// is what is wrong with it.
-    pub(crate) fn from_json(json: &[u8]) -> Result<Self, String> {
+    pub(crate) fn from_json(json: &[u8], ends: Ends) -> Result<Self, String> {
         let file: TokenizerFile =
             serde_json::from_slice(json).map_err(|error| format!("is damaged or no BERT tokenizer ({error})"))?;
         let kinds = [&file.normalizer.r#type, &file.pre_tokenizer.r#type];
         let word_piece = file.model.r#type.as_deref().is_none_or(|name| name == "WordPiece");
         if kinds != ["BertNormalizer", "BertPreTokenizer"] || !word_piece {
-            return Err("is no BERT (WordPiece) tokenizer, the only kind that is read".to_owned());
+            return Err("is no BERT (WordPiece) and no Unigram tokenizer, the only kinds that are read".to_owned());
         }
         let vocabulary = file.model.vocab;
-        let id = |token: &str| {
-            let id = vocabulary.get(token).and_then(|&id| i32::try_from(id).ok());
-            id.ok_or_else(|| format!("has no token {token}"))
-        };
-        let (first, last, unknown) = (id("[CLS]")?, id("[SEP]")?, id("[UNK]")?);
+        let unknown = vocabulary.get("[UNK]").and_then(|&id| i32::try_from(id).ok());
+        let unknown = unknown.ok_or("has no token [UNK]")?;
         let lowercase = file.normalizer.lowercase;
         let strip_accents = file.normalizer.strip_accents.unwrap_or(lowercase);
         let accents_and_case = AccentsAndCase::new(BertOptions { lowercase, strip_accents });
         let pieces = WordPiece::from_vocab(vocabulary, WordPieceOptions::default());
-        Ok(WordPieces { accents_and_case, pieces, first, last, unknown })
+        Ok(WordPieces { accents_and_case, pieces, ends, unknown })
     }
 
-    /// The ids of a text, at most [`TOKENS_MAX`]. The error says what the tokenizer could not do.
-    pub(crate) fn encode(&self, text: &str) -> Result<Vec<i32>, String> {
-        let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
-        let (text, _) = self.accents_and_case.normalize(&clean(text)).map_err(|error| error.to_string())?;
+    /// The ids of a text, at most `tokens_max`. The error says what the tokenizer could not do.
+    pub(crate) fn encode(&self, text: &str, tokens_max: usize) -> Result<Vec<i32>, String> {
+        let (text, _) = self.accents_and_case.normalize(&clean(bounded(text))).map_err(|error| error.to_string())?;
         let words = Words::new().pre_tokenize(&text).map_err(|error| error.to_string())?;
-        let mut ids = vec![self.first];
+        let mut ids = vec![self.ends.first];
         for word in words {
             let start = ids.len();
             let encoded = self.pieces.encode_with_offsets(word, &mut |_, id| ids.push(id.cast_signed()));
@@ -92,12 +82,12 @@ impl WordPieces {
                 ids.truncate(start);
                 ids.push(self.unknown);
             }
-            if ids.len() >= TOKENS_MAX {
-                ids.truncate(TOKENS_MAX - 1);
+            if ids.len() >= tokens_max {
+                ids.truncate(tokens_max - 1);
                 break;
             }
         }
-        ids.push(self.last);
+        ids.push(self.ends.last);
         Ok(ids)
     }
 }
@@ -135,7 +125,12 @@ fn is_chinese(character: char) -> bool {
 mod tests {
     use super::*;
 
+    const TOKENS_MAX: usize = 256;
     const BUNDLED: &[u8] = include_bytes!("../model/tokenizer.json");
+
+    fn bundled() -> WordPieces {
+        WordPieces::from_json(BUNDLED, Ends { first: 101, last: 102 }).unwrap()
+    }
 
     #[derive(Deserialize)]
     struct Golden {
@@ -145,27 +140,27 @@ mod tests {
 
     #[test]
     fn gives_the_ids_of_hugging_faces_tokenizer() {
-        let tokenizer = WordPieces::from_json(BUNDLED).unwrap();
+        let tokenizer = bundled();
         let golden: Vec<Golden> = serde_json::from_str(include_str!("../tests/golden/golden.json")).unwrap();
         assert!(golden.len() > 40);
         for Golden { text, ids } in golden {
-            assert_eq!(tokenizer.encode(&text).unwrap(), ids, "{text:?}");
+            assert_eq!(tokenizer.encode(&text, TOKENS_MAX).unwrap(), ids, "{text:?}");
         }
     }
 
     #[test]
     fn special_tokens_in_a_text_are_text() {
-        let tokenizer = WordPieces::from_json(BUNDLED).unwrap();
-        let ids = tokenizer.encode("a [SEP] b [PAD]").unwrap();
-        assert_eq!((ids[0], ids[ids.len() - 1]), (tokenizer.first, tokenizer.last));
-        assert!(!ids[1..ids.len() - 1].iter().any(|id| [tokenizer.first, tokenizer.last, 0].contains(id)));
+        let tokenizer = bundled();
+        let ids = tokenizer.encode("a [SEP] b [PAD]", TOKENS_MAX).unwrap();
+        assert_eq!((ids[0], ids[ids.len() - 1]), (tokenizer.ends.first, tokenizer.ends.last));
+        assert!(!ids[1..ids.len() - 1].iter().any(|id| [tokenizer.ends.first, tokenizer.ends.last, 0].contains(id)));
     }
 
     #[test]
     fn a_mebibyte_of_anything_is_cut() {
-        let tokenizer = WordPieces::from_json(BUNDLED).unwrap();
+        let tokenizer = bundled();
         for unit in ["word ", "é", "長", "\u{0}", " ", "👩‍👩", "x"] {
-            let ids = tokenizer.encode(&unit.repeat((1 << 20) / unit.len())).unwrap();
+            let ids = tokenizer.encode(&unit.repeat((1 << 20) / unit.len()), TOKENS_MAX).unwrap();
             assert!((2..=TOKENS_MAX).contains(&ids.len()), "{unit:?}: {}", ids.len());
         }
     }
@@ -184,11 +179,11 @@ mod tests {
             ),
             (
                 r#"{"normalizer":{"type":"BertNormalizer","lowercase":true},"pre_tokenizer":{"type":"BertPreTokenizer"},"model":{"vocab":{"[CLS]":0}}}"#,
-                "[SEP]",
+                "[UNK]",
             ),
         ];
         for (json, expected) in rows {
-            let problem = WordPieces::from_json(json.as_bytes()).err().unwrap();
+            let problem = WordPieces::from_json(json.as_bytes(), Ends { first: 0, last: 1 }).err().unwrap();
             assert!(problem.contains(expected), "{problem}");
         }
     }

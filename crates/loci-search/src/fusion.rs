@@ -5,14 +5,14 @@
 //! weights: on dialogue this finds more than reciprocal rank fusion, which throws the distances
 //! between scores away (`docs/retrieval.md`). Both begin at 0: no word in common, and at a right
 //! angle or beyond. Plain min-max would call the best candidate perfect however poor it is, so
-//! cosines are scaled to `strong_cosine` where none reaches it.
+//! cosines are scaled to `same_cosine` of the model where none reaches it.
 //!
 //! **The weight is the query's.** A side counts as much as it has understood of the query:
 //! - the words by their *coverage*: the best BM25 divided by that of a passage of mean length which
 //!   holds every term once. A pure identifier covers all of it, a paraphrase that meets a stray
 //!   word hardly anything, whose rarity would otherwise win;
-//! - the meaning by its *strength*: where the best cosine lies between `weak_cosine`, which any
-//!   question reaches with something, and `strong_cosine`.
+//! - the meaning by its *strength*: where the best cosine lies between `unrelated_cosine` of the model, which
+//!   any question reaches with something, and `same_cosine`.
 //!
 //! The weight of the words is `words c / (words c + (1 - words) strength)`, where `words` is their share
 //! between equals and `c` the cube of coverage over `full_coverage`, at most 1. In this way neither
@@ -49,10 +49,6 @@ pub struct Weights {
     /// The power of a normalised score that counts, so that one good text stands out from several
     /// mediocre ones beside each other.
     pub contrast: f64,
-    /// A cosine that the model (all-MiniLM-L6-v2) gives to the nearest of many unrelated texts.
-    pub weak_cosine: f64,
-    /// A cosine that it gives to texts that say nearly the same.
-    pub strong_cosine: f64,
     /// The likeness to the query of a phase of work from which a text matters in it: the cosine of this model, and what
     /// the words add. Chosen on one half of `loci bench phases`.
     pub phase_floor: f64,
@@ -83,8 +79,6 @@ impl Default for Weights {
             adaptive: true,
             full_coverage: 0.6,
             contrast: 1.5,
-            weak_cosine: 0.15,
-            strong_cosine: 0.5,
             phase_floor: 0.23,
             phase_words: 3.5,
             near_neighbour: 0.35,
@@ -136,6 +130,21 @@ pub struct Scores {
     pub signals: Fits,
 }
 
+/// What the ranking of a query goes by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// What may be an answer.
+    pub candidates: Vec<Scores>,
+    /// The BM25 of each thread as one text.
+    pub threads: Vec<f32>,
+    /// What the BM25 of a text approaches that holds every term ever so often.
+    pub bm25_bound: f32,
+    /// The cosine that the model gives to the nearest of many unrelated texts.
+    pub unrelated_cosine: f32,
+    /// The cosine that it gives to texts that say nearly the same.
+    pub same_cosine: f32,
+}
+
 /// What a text has of that for which the query asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fits {
@@ -172,12 +181,12 @@ pub struct Fused {
     pub meaning_in_context: f64,
 }
 
-/// The relevance of each candidate. `threads` is the BM25 of each thread, `bm25_bound` what a text
-/// approaches that holds every term ever so often. The candidate that comes after `depth` better ones
+/// The relevance of each candidate. The candidate that comes after `depth` better ones
 /// counts as irrelevant, so that a ranking which weighs relevance against age or importance still
 /// tells the better ones apart.
-pub fn fuse(candidates: &[Scores], threads: &[f32], bm25_bound: f32, weights: &Weights, depth: usize) -> Vec<Fused> {
-    let mut fused = normalised(candidates, bm25_bound, weights);
+pub fn fuse(evidence: &Evidence, weights: &Weights, depth: usize) -> Vec<Fused> {
+    let Evidence { candidates, threads, .. } = evidence;
+    let mut fused = normalised(evidence, weights);
     let around = Around::of(candidates, &fused);
     let has_threads = candidates.iter().any(|scores| scores.place.is_some());
     let thread_max = threads.iter().copied().fold(0.0, f32::max);
@@ -226,15 +235,17 @@ fn scale(fused: &mut [Fused], depth: usize) {
 }
 
 /// Words and meaning of each candidate on the scale of the query, and the weight of the words.
-fn normalised(candidates: &[Scores], bm25_bound: f32, weights: &Weights) -> Vec<Fused> {
+fn normalised(evidence: &Evidence, weights: &Weights) -> Vec<Fused> {
+    let Evidence { candidates, bm25_bound, .. } = evidence;
     let bm25_max = candidates.iter().map(|scores| scores.bm25).fold(0.0, f32::max);
     let cosines = || candidates.iter().filter_map(|scores| scores.cosine);
     let has_cosines = cosines().next().is_some();
     let cosine_max = f64::from(cosines().fold(0.0, f32::max));
     let coverage = |bm25: f32| f64::from(bm25 * SATURATION / bm25_bound.max(f32::MIN_POSITIVE));
+    let (unrelated, same) = (f64::from(evidence.unrelated_cosine), f64::from(evidence.same_cosine));
     let words_weight = match (bm25_max > 0.0, has_cosines) {
         (true, true) if weights.adaptive => {
-            let strength = (cosine_max - weights.weak_cosine) / (weights.strong_cosine - weights.weak_cosine);
+            let strength = (cosine_max - unrelated) / (same - unrelated).max(f64::MIN_POSITIVE);
             let words = weights.words * (coverage(bm25_max) / weights.full_coverage).min(1.0).powi(COVERAGE_POWER);
             let meaning = (1.0 - weights.words) * strength.clamp(0.0, 1.0);
             if words + meaning > 0.0 { words / (words + meaning) } else { weights.words }
@@ -243,7 +254,7 @@ fn normalised(candidates: &[Scores], bm25_bound: f32, weights: &Weights) -> Vec<
         (true, false) => 1.0,
         (false, _) => 0.0,
     };
-    let cosine_top = cosine_max.max(weights.strong_cosine) as f32;
+    let cosine_top = cosine_max.max(same) as f32;
     let contrasted = |share: f32| f64::from(share).powf(weights.contrast);
     let of = |scores: &Scores| Fused {
         words: if bm25_max > 0.0 { contrasted(scores.bm25 / bm25_max) } else { 0.0 },
@@ -311,8 +322,16 @@ mod tests {
         Scores { bm25, cosine: Some(cosine), ..Scores::default() }
     }
 
+    fn evidence(candidates: &[Scores], threads: &[f32], bm25_bound: f32) -> Evidence {
+        let (candidates, threads) = (candidates.to_vec(), threads.to_vec());
+        Evidence { candidates, threads, bm25_bound, unrelated_cosine: 0.15, same_cosine: 0.5 }
+    }
+
     fn relevance(candidates: &[Scores], bound: f32) -> Vec<f64> {
-        fuse(candidates, &[], bound, &Weights::default(), usize::MAX).iter().map(|fused| fused.relevance).collect()
+        fuse(&evidence(candidates, &[], bound), &Weights::default(), usize::MAX)
+            .iter()
+            .map(|fused| fused.relevance)
+            .collect()
     }
 
     #[test]
@@ -350,11 +369,12 @@ mod tests {
     fn a_thread_lifts_what_stands_in_it() {
         let at = |position, bm25| Scores { place: Some((0, position)), ..scores(bm25, 0.2) };
         let elsewhere = Scores { place: Some((1, 0)), ..scores(1.0, 0.2) };
-        let found = fuse(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &Weights::default(), usize::MAX);
+        let found =
+            fuse(&evidence(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0), &Weights::default(), usize::MAX);
         assert!(found[1].relevance > found[2].relevance);
         assert!(found[1].context > found[2].context);
         let none = Weights::default().without("neighbours").and_then(|weights| weights.without("threads")).unwrap();
-        let apart = fuse(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &none, usize::MAX);
+        let apart = fuse(&evidence(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0), &none, usize::MAX);
         assert!((apart[1].relevance - apart[2].relevance).abs() < 1e-9);
     }
 
@@ -362,7 +382,8 @@ mod tests {
     fn a_good_fact_does_not_drown_in_a_thread() {
         let fact = scores(4.0, 0.7);
         let chatter = |position| Scores { place: Some((0, position)), ..scores(2.0, 0.4) };
-        let found = fuse(&[fact, chatter(0), chatter(1), chatter(2)], &[3.0], 8.0, &Weights::default(), usize::MAX);
+        let found =
+            fuse(&evidence(&[fact, chatter(0), chatter(1), chatter(2)], &[3.0], 8.0), &Weights::default(), usize::MAX);
         assert!(found[1..].iter().all(|chatter| chatter.relevance < found[0].relevance), "{found:?}");
     }
 
@@ -376,9 +397,9 @@ mod tests {
         ];
         for (step, fits) in rows {
             let candidates = [with(fits), with(Fits::default())];
-            let found = fuse(&candidates, &[], 2.0, &Weights::default(), usize::MAX);
+            let found = fuse(&evidence(&candidates, &[], 2.0), &Weights::default(), usize::MAX);
             assert!(found[0].relevance > found[1].relevance, "{step}");
-            let off = fuse(&candidates, &[], 2.0, &Weights::default().without(step).unwrap(), usize::MAX);
+            let off = fuse(&evidence(&candidates, &[], 2.0), &Weights::default().without(step).unwrap(), usize::MAX);
             assert!((off[0].relevance - off[1].relevance).abs() < 1e-9, "{step}");
         }
         assert!(Weights::STEPS.iter().all(|step| Weights::default().without(step).is_some()));
@@ -390,7 +411,7 @@ mod tests {
         let candidates = [8.0, 6.0, 5.0, 4.0].map(|bm25| Scores { bm25, ..Scores::default() });
         let relevance = |depth| {
             let weights = Weights { contrast: 1.0, ..Weights::default() };
-            let fused = fuse(&candidates, &[], 16.0, &weights, depth);
+            let fused = fuse(&evidence(&candidates, &[], 16.0), &weights, depth);
             fused.iter().map(|fused| fused.relevance).collect::<Vec<_>>()
         };
         assert_eq!(relevance(usize::MAX), [1.0, 0.75, 0.625, 0.5]);
@@ -418,7 +439,7 @@ mod tests {
                 place: (position % 3 != 0).then_some((position as usize % 2, position)),
                 ..scores(bm25, bm25 / 25.0 - 1.0)
             }).collect();
-            for fused in fuse(&candidates, &[1.0, 0.0], 60.0, &Weights::default(), usize::MAX) {
+            for fused in fuse(&evidence(&candidates, &[1.0, 0.0], 60.0), &Weights::default(), usize::MAX) {
                 proptest::prop_assert!((0.0..=1.0).contains(&fused.relevance));
                 proptest::prop_assert!((0.0..=1.0).contains(&fused.words_weight));
             }

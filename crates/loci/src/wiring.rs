@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use loci_core::{Caller, Clock, Embedder, Error, ModelId, Result, Store, Timestamp};
+use loci_core::{Caller, Clock, CosineScale, Embedder, Error, ModelId, Result, Store, Timestamp};
 use loci_dialects::{Context, Dialect, Reply};
 use loci_embed::{CachedEmbedder, LocalModel, NoModel};
 use loci_engine::{Engine, Policy, Reconciled, Weights};
@@ -344,6 +344,9 @@ pub fn open_failure(error: &OpenError) -> Failure {
 pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> {
     Ok(match choice {
         EmbeddingChoice::Bundled(runtime) => Arc::new(on(*runtime, LocalModel::bundled())),
+        EmbeddingChoice::Installed(model, folder, runtime) => {
+            Arc::new(on(*runtime, LocalModel::of_catalogue(model, folder)))
+        }
         EmbeddingChoice::Folder(folder, runtime) => Arc::new(FolderModel {
             folder: folder.clone(),
             runtime: *runtime,
@@ -399,6 +402,9 @@ pub fn probe(choice: &EmbeddingChoice) -> Result<(ModelId, usize)> {
     let local = |model: LocalModel| Ok((model.model().clone(), model.check()?));
     match choice {
         EmbeddingChoice::Bundled(runtime) => local(on(*runtime, LocalModel::bundled())),
+        EmbeddingChoice::Installed(model, folder, runtime) => {
+            local(on(*runtime, LocalModel::of_catalogue(model, folder)))
+        }
         EmbeddingChoice::Folder(folder, runtime) => local(on(*runtime, LocalModel::from_folder(folder)?)),
         EmbeddingChoice::Http { url, model, api_key, timeout } => {
             let model = http_model(url, model, api_key.clone(), *timeout)?;
@@ -434,8 +440,16 @@ impl Embedder for FolderModel {
         self.opened().map_or(&self.unusable, LocalModel::model)
     }
 
+    fn cosine_scale(&self) -> CosineScale {
+        self.opened().map_or_else(|_| CosineScale::default(), LocalModel::cosine_scale)
+    }
+
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.opened()?.embed(texts)
+    }
+
+    fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
+        self.opened()?.embed_query(text)
     }
 }
 

