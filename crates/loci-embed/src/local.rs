@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use loci_core::{Embedder, Error, ModelId, Result};
+use loci_core::{CosineScale, Embedder, Error, ModelId, Result};
 use sha2::{Digest, Sha256};
 
 use crate::catalogue::{BUNDLED, CatalogueModel};
@@ -224,6 +224,10 @@ impl LocalModel {
 impl Embedder for LocalModel {
     fn model(&self) -> &ModelId {
         &self.model
+    }
+
+    fn cosine_scale(&self) -> CosineScale {
+        self.known.map_or_else(CosineScale::default, |known| known.cosine_scale)
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {

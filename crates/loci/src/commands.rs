@@ -15,6 +15,7 @@ pub mod import;
 pub mod list;
 pub mod man;
 pub mod mcp;
+pub mod model;
 pub mod notices;
 pub mod palace;
 pub mod reference;

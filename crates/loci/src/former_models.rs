@@ -4,30 +4,41 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use loci_core::{Embedder, FormerModels, ModelId};
-use loci_embed::{CachedEmbedder, LocalModel};
+use loci_embed::{CachedEmbedder, CatalogueModel, LocalModel};
 use loci_http::HttpModel;
 
-use crate::settings::{EmbeddingChoice, Runtime, Settings};
+use crate::settings::{EmbeddingChoice, Runtime, Settings, model_folder};
 use crate::wiring::{embedder, http_model};
 
-/// The model in the binary, the one in the folder of the settings, and those behind the endpoint, if that is what the
+/// The model in the binary, those that are installed, the one in the folder of the settings, and those behind the endpoint, if that is what the
 /// settings choose. No address of another endpoint is taken from the database: neither texts nor a key go where the
 /// settings do not send them.
 pub struct KnownModels {
     choice: EmbeddingChoice,
     folder: Option<PathBuf>,
+    /// The data folder, which holds the installed models.
+    data: PathBuf,
 }
 
 impl KnownModels {
     /// What these settings know of.
     pub fn of(settings: &Settings) -> Self {
-        KnownModels { choice: settings.embedding.clone(), folder: settings.model_folder.clone() }
+        KnownModels {
+            choice: settings.embedding.clone(),
+            folder: settings.model_folder.clone(),
+            data: settings.data.clone(),
+        }
     }
 
     fn local(&self, model: &ModelId) -> Option<Arc<dyn Embedder>> {
         let folder = self.folder.iter().filter(|_| LocalModel::is_of_a_folder(model));
         let in_folder = folder.flat_map(|folder| Runtime::all().map(|on| EmbeddingChoice::Folder(folder.clone(), on)));
-        let mut choices = Runtime::all().map(EmbeddingChoice::Bundled).chain(in_folder);
+        let installed = CatalogueModel::of_fingerprint(model).map(|known| (known, model_folder(&self.data, known)));
+        let installed = installed.filter(|(_, folder)| folder.exists());
+        let installed = installed.into_iter().flat_map(|(known, folder)| {
+            Runtime::all().map(move |on| EmbeddingChoice::Installed(known, folder.clone(), on))
+        });
+        let mut choices = Runtime::all().map(EmbeddingChoice::Bundled).chain(installed).chain(in_folder);
         choices.find_map(|choice| embedder(&choice).ok().filter(|found| found.model() == model))
     }
 
@@ -52,7 +63,7 @@ mod tests {
     use super::*;
 
     fn found(choice: EmbeddingChoice, folder: Option<&std::path::Path>, model: &str) -> Option<String> {
-        let known = KnownModels { choice, folder: folder.map(Into::into) };
+        let known = KnownModels { choice, folder: folder.map(Into::into), data: PathBuf::new() };
         known.embedder_of(&ModelId::new(model)).map(|embedder| embedder.model().to_string())
     }
 
@@ -74,6 +85,18 @@ mod tests {
         ] {
             assert_eq!(found(EmbeddingChoice::NoModel, folder, model).is_some(), is_found, "{model}");
         }
+    }
+
+    #[test]
+    fn an_installed_model_is_found_where_it_is_installed() {
+        let data = tempfile::tempdir().unwrap();
+        let model = CatalogueModel::find("multilingual-e5-small").unwrap();
+        let folder = model_folder(data.path(), model);
+        let fingerprint = LocalModel::of_catalogue(model, &folder).model().clone();
+        let known = KnownModels { choice: EmbeddingChoice::NoModel, folder: None, data: data.path().to_owned() };
+        assert!(known.embedder_of(&fingerprint).is_none());
+        std::fs::create_dir_all(folder).unwrap();
+        assert_eq!(known.embedder_of(&fingerprint).unwrap().model(), &fingerprint);
     }
 
     #[test]

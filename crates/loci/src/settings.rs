@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use directories::ProjectDirs;
+use loci_embed::CatalogueModel;
 use loci_engine::{FusionWeights, Phase, Phases, Policy, RankingWeights, RedactionScope, SearchMode, check};
 use tracing::level_filters::LevelFilter;
 
@@ -170,10 +171,12 @@ impl Runtime {
 }
 
 /// The embedding model that the settings choose.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum EmbeddingChoice {
     /// The one in the binary.
     Bundled(Runtime),
+    /// One of the catalogue, installed in this folder of its own.
+    Installed(&'static CatalogueModel, PathBuf, Runtime),
     /// One on disk.
     Folder(PathBuf, Runtime),
     /// One behind an endpoint.
@@ -302,6 +305,11 @@ impl Settings {
     }
 }
 
+/// Where `loci model install` puts the files of a model.
+pub fn model_folder(data: &Path, model: &CatalogueModel) -> PathBuf {
+    data.join("models").join(model.name)
+}
+
 fn config_file(
     flags: &Flags,
     environment: &dyn Fn(&str) -> Option<String>,
@@ -331,7 +339,12 @@ impl Values {
         for setting in SETTINGS {
             self.check(setting)?;
         }
-        let embedding = self.embedding()?;
+        let path = |setting: &Setting| {
+            let path = self.text(setting).map(std::path::absolute).transpose();
+            path.map_err(|error| self.wrong(setting, format!("is no path: {error}")))
+        };
+        let data = path(&DATA)?.unwrap_or_default();
+        let embedding = self.embedding(&data)?;
         let search = match (self.text(&SEARCH), &embedding) {
             (Some("vector"), EmbeddingChoice::NoModel) => {
                 return Err(
@@ -349,13 +362,9 @@ impl Values {
                 format!("is `{bind}`; give an IP address with a port, such as 127.0.0.1:7821 or [::1]:7821"),
             )
         })?;
-        let path = |setting: &Setting| {
-            let path = self.text(setting).map(std::path::absolute).transpose();
-            path.map_err(|error| self.wrong(setting, format!("is no path: {error}")))
-        };
         Ok(Settings {
             config_file,
-            data: path(&DATA)?.unwrap_or_default(),
+            data,
             vault: path(&VAULT)?,
             vault_file_mode: self
                 .text(&VAULT_FILE_MODE)
@@ -503,7 +512,7 @@ impl Values {
         }))
     }
 
-    fn embedding(&self) -> Result<EmbeddingChoice, Failure> {
+    fn embedding(&self, data: &Path) -> Result<EmbeddingChoice, Failure> {
         let needed = |setting: &Setting| {
             let provider = self.text(&EMBEDDING_PROVIDER).unwrap_or_default();
             self.text(setting).map(str::to_owned).ok_or_else(|| {
@@ -520,7 +529,10 @@ impl Values {
                 api_key: self.text(&EMBEDDING_API_KEY).map(str::to_owned),
                 timeout: self.seconds(&EMBEDDING_TIMEOUT_SECONDS),
             },
-            _ => EmbeddingChoice::Bundled(self.runtime()?),
+            provider => match provider.and_then(CatalogueModel::find) {
+                Some(model) => EmbeddingChoice::Installed(model, model_folder(data, model), self.runtime()?),
+                None => EmbeddingChoice::Bundled(self.runtime()?),
+            },
         })
     }
 

@@ -1,8 +1,9 @@
 //! The configuration file: TOML, every key known.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::Write;
 use std::path::Path;
+use std::{fmt, fs, io};
 
 use toml::de::{DeTable, DeValue};
 
@@ -15,7 +16,7 @@ use crate::settings::{Form, Found, Origin, SETTINGS, Setting};
 /// [`Exit::Usage`], naming file, line and key, if the file cannot be read, is no TOML, holds a
 /// key that is no setting, or a value of another type.
 pub fn read(path: &Path, must_exist: bool) -> Result<BTreeMap<&'static str, Found>, Failure> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(BTreeMap::new()),
         Err(error) => {
@@ -29,6 +30,80 @@ pub fn read(path: &Path, must_exist: bool) -> Result<BTreeMap<&'static str, Foun
     let mut values = BTreeMap::new();
     file.add(table.get_ref(), "", &mut values)?;
     Ok(values)
+}
+
+/// Gives a setting that is a text another value in the file and leaves everything else in it as it is. Makes the file
+/// if there is none.
+///
+/// # Errors
+/// [`Exit::Usage`], if the file cannot be read or written, or its form leaves no place for the setting; it is unchanged
+/// then.
+pub fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Failure> {
+    let wrong = |problem: &dyn fmt::Display| {
+        let message = format!("the configuration file {} {problem}", path.display());
+        Failure::new(Exit::Usage, message)
+    };
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        text => text.map_err(|error| wrong(&format_args!("cannot be read: {error}")))?,
+    };
+    let table = DeTable::parse(&text).map_err(|error| wrong(&format_args!("is not TOML: {}", error.message())))?;
+    let edited = edited(&text, table.get_ref(), setting.key, &format!("\"{value}\""));
+    let sets = |edited: &str| {
+        let table = DeTable::parse(edited).ok()?;
+        let mut values = BTreeMap::new();
+        File { path, text: edited }.add(table.get_ref(), "", &mut values).ok()?;
+        values.remove(setting.key).filter(|found| found.text == value)
+    };
+    if sets(&edited).is_none() {
+        let advice = format!("has a form that loci cannot edit; set `{}` to \"{value}\" in it yourself", setting.key);
+        return Err(wrong(&advice));
+    }
+    // A link to the file stays one.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    replace(&real, &edited).map_err(|error| wrong(&format_args!("cannot be written: {error}")))
+}
+
+/// The text of a file with that value for a key: in the place of its former value, else at the head of its table.
+fn edited(text: &str, table: &DeTable<'_>, key: &str, value: &str) -> String {
+    let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let inner = section.split('.').filter(|part| !part.is_empty()).try_fold(table, |table, part| {
+        match table.get(part)?.get_ref() {
+            DeValue::Table(inner) => Some(inner),
+            _ => None,
+        }
+    });
+    if let Some(span) = inner.and_then(|inner| inner.get(name)).map(toml::Spanned::span) {
+        return format!("{}{value}{}", &text[..span.start], &text[span.end..]);
+    }
+    let header = format!("[{section}]");
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        if !section.is_empty() && line.split('#').next().is_some_and(|line| line.trim() == header) {
+            let newline = if line.ends_with('\n') { "" } else { "\n" };
+            return format!("{}{newline}{name} = {value}\n{}", &text[..end], &text[end..]);
+        }
+    }
+    // Keys without a table stand before the first table.
+    format!("{key} = {value}\n{text}")
+}
+
+/// Puts a text in the place of a file, as a whole, with the rights that it had. Makes its folder if there is none.
+///
+/// # Errors
+/// The file or its folder cannot be written.
+pub fn replace(file: &Path, text: &str) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+    temporary.write_all(text.as_bytes())?;
+    if let Ok(before) = fs::metadata(file) {
+        temporary.as_file().set_permissions(before.permissions())?;
+    }
+    temporary.as_file().sync_all()?;
+    temporary.persist(file)?;
+    Ok(())
 }
 
 struct File<'a> {
@@ -105,7 +180,7 @@ mod tests {
     fn message_of(text: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        std::fs::write(&path, text).unwrap();
+        fs::write(&path, text).unwrap();
         read(&path, true).err().unwrap().message
     }
 
@@ -121,6 +196,42 @@ mod tests {
         for (text, expected) in rows {
             let message = message_of(text);
             assert!(message.contains(expected), "{message} should contain {expected}");
+        }
+    }
+
+    #[test]
+    fn a_setting_is_written_and_the_rest_of_the_file_stays() {
+        let (key, value) = ("embedding.provider", "none");
+        let rows = [
+            ("", "embedding.provider = \"none\"\n"),
+            ("# mine\nbind = \"x\"\n", "embedding.provider = \"none\"\n# mine\nbind = \"x\"\n"),
+            (
+                "[embedding] # here\nurl = \"x\" # that\n[llm]\n",
+                "[embedding] # here\nprovider = \"none\"\nurl = \"x\" # that\n[llm]\n",
+            ),
+            ("[embedding]", "[embedding]\nprovider = \"none\"\n"),
+            ("[embedding]\nprovider = 'http' # old\n", "[embedding]\nprovider = \"none\" # old\n"),
+            ("embedding.url = \"x\"\n", "embedding.provider = \"none\"\nembedding.url = \"x\"\n"),
+            ("embedding = { provider = \"http\" }\n", "embedding = { provider = \"none\" }\n"),
+        ];
+        let setting = SETTINGS.iter().find(|setting| setting.key == key).unwrap();
+        for (before, after) in rows {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("loci/config.toml");
+            if !before.is_empty() {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(&path, before).unwrap();
+            }
+            set(&path, setting, value).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), after);
+        }
+        for (before, words) in [("embedding = { url = \"x\" }\n", "yourself"), ("= 1\n", "is not TOML")] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("config.toml");
+            fs::write(&path, before).unwrap();
+            let failure = set(&path, setting, value).unwrap_err();
+            assert!(failure.message.contains(words), "{failure:?}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), before);
         }
     }
 

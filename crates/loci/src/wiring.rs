@@ -344,6 +344,9 @@ pub fn open_failure(error: &OpenError) -> Failure {
 pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> {
     Ok(match choice {
         EmbeddingChoice::Bundled(runtime) => Arc::new(on(*runtime, LocalModel::bundled())),
+        EmbeddingChoice::Installed(model, folder, runtime) => {
+            Arc::new(on(*runtime, LocalModel::of_catalogue(model, folder)))
+        }
         EmbeddingChoice::Folder(folder, runtime) => Arc::new(FolderModel {
             folder: folder.clone(),
             runtime: *runtime,
@@ -399,6 +402,9 @@ pub fn probe(choice: &EmbeddingChoice) -> Result<(ModelId, usize)> {
     let local = |model: LocalModel| Ok((model.model().clone(), model.check()?));
     match choice {
         EmbeddingChoice::Bundled(runtime) => local(on(*runtime, LocalModel::bundled())),
+        EmbeddingChoice::Installed(model, folder, runtime) => {
+            local(on(*runtime, LocalModel::of_catalogue(model, folder)))
+        }
         EmbeddingChoice::Folder(folder, runtime) => local(on(*runtime, LocalModel::from_folder(folder)?)),
         EmbeddingChoice::Http { url, model, api_key, timeout } => {
             let model = http_model(url, model, api_key.clone(), *timeout)?;
@@ -440,6 +446,10 @@ impl Embedder for FolderModel {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.opened()?.embed(texts)
+    }
+
+    fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
+        self.opened()?.embed_query(text)
     }
 }
 

@@ -77,7 +77,9 @@ impl Engine {
         let nearest = self.store.nearest_cache_entries(space, owner, query, vector, now, QUESTIONS_COMPARED)?;
         let cosine_min = cosine_min.unwrap_or(self.policy.cache_cosine_min);
         let asked = Statement::of(query);
-        let mut near = nearest.into_iter().filter(|(_, cosine)| *cosine >= cosine_min);
+        let model = self.embedder.model();
+        let nearest = nearest.into_iter().map(|(entry, cosine)| (entry, self.comparable(model, cosine)));
+        let mut near = nearest.filter(|(_, cosine)| *cosine >= cosine_min);
         let same = near.find(|(entry, _)| entry.query == query || asked.asks_the_same_as(&Statement::of(&entry.query)));
         Ok((same.map(|(entry, cosine)| CachedAnswer { entry, cosine }), degraded))
     }

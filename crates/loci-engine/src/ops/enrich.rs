@@ -323,6 +323,11 @@ impl Engine {
         };
         let mut near = self.nearest(&filter, vectors, NEIGHBOURS_MAX)?;
         let is_embedded = near.iter().any(|(_, id)| *id == memory.id);
+        if let Some(vector) = vectors.first() {
+            for (cosine, _) in &mut near {
+                *cosine = self.comparable(&vector.model, *cosine);
+            }
+        }
         near.retain(|(cosine, id)| *cosine >= RELATED_COSINE_MIN && *id != memory.id);
         let mut ties = Ties { is_embedded, ..Ties::default() };
         // A few at a time, since they may be large.

