@@ -15,6 +15,7 @@ use zip::ZipArchive;
 use crate::commands::backup::archive::flush_folder;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
+use crate::secret::hex;
 use crate::settings::{Settings, model_folder};
 
 /// How the folders of installs under way begin.
@@ -234,8 +235,7 @@ fn sum_while<E>(
         also(&buffer[..length])?;
         count += length as u64;
     }
-    let digits = hash.finalize().iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
-    Ok((digits, count))
+    Ok((hex(&hash.finalize()), count))
 }
 
 /// Makes a folder that its owner alone can read, and those above it.
