@@ -73,7 +73,7 @@ fn edited(text: &str, table: &DeTable<'_>, key: &str, value: &str) -> String {
             _ => None,
         }
     });
-    if let Some(span) = inner.and_then(|inner| inner.get(name)).map(|found| found.span()) {
+    if let Some(span) = inner.and_then(|inner| inner.get(name)).map(toml::Spanned::span) {
         return format!("{}{value}{}", &text[..span.start], &text[span.end..]);
     }
     let header = format!("[{section}]");

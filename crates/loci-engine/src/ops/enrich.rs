@@ -324,7 +324,9 @@ impl Engine {
         let mut near = self.nearest(&filter, vectors, NEIGHBOURS_MAX)?;
         let is_embedded = near.iter().any(|(_, id)| *id == memory.id);
         if let Some(vector) = vectors.first() {
-            near.iter_mut().for_each(|(cosine, _)| *cosine = self.comparable(&vector.model, *cosine));
+            for (cosine, _) in &mut near {
+                *cosine = self.comparable(&vector.model, *cosine);
+            }
         }
         near.retain(|(cosine, id)| *cosine >= RELATED_COSINE_MIN && *id != memory.id);
         let mut ties = Ties { is_embedded, ..Ties::default() };

