@@ -27,10 +27,31 @@ impl fmt::Display for ModelId {
     }
 }
 
+/// How the cosines of a model are to be read: they begin and end elsewhere for each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CosineScale {
+    /// The cosine of a question and the nearest of many unrelated texts, -1 to 1.
+    pub unrelated: f64,
+    /// The cosine of a question and a text that says nearly the same, above `unrelated`.
+    pub same: f64,
+}
+
+impl Default for CosineScale {
+    /// That of sentence models that were trained with contrast, such as all-MiniLM-L6-v2.
+    fn default() -> Self {
+        CosineScale { unrelated: 0.15, same: 0.5 }
+    }
+}
+
 /// Turns texts into vectors. Implementations load lazily: making one costs nothing.
 pub trait Embedder: Send + Sync {
     /// The model's fingerprint. Known without loading the model.
     fn model(&self) -> &ModelId;
+
+    /// How its cosines are to be read. Known without loading the model.
+    fn cosine_scale(&self) -> CosineScale {
+        CosineScale::default()
+    }
 
     /// One unit vector for each text, in order. Texts beyond the model's input length are cut
     /// there; the engine splits long content into passages before.

@@ -43,7 +43,7 @@ pub use audit::{AuditEntry, AuditFailure, AuditQuery, AuditRecord, AuditStore, R
 pub use cache::{CacheEntry, CacheStore};
 pub use citation::{Citation, CitationKind};
 pub use decision::{Decision, DecisionStore};
-pub use embedder::{Embedder, FormerModels, ModelId};
+pub use embedder::{CosineScale, Embedder, FormerModels, ModelId};
 pub use enricher::{Enricher, Enrichment, MEMORY_KINDS};
 pub use error::{Error, ErrorCode, Result};
 pub use fact::{Direction, Fact, FactCounts, FactQuery, FactStore, Name, Period, Tunnel, TunnelEnd, TunnelStore};
@@ -64,7 +64,9 @@ pub use principal::{
     Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, is_reserved_subject, pseudonym,
 };
 pub use redactor::{Redacted, Redactions, Redactor, Removed};
-pub use search::{Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace};
+pub use search::{
+    Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace, ThreadScore,
+};
 pub use setting::SettingStore;
 pub use source_file::{SourceFile, SourceState, SourceStore, SourceTree};
 pub use store::{Batch, CensusRow, Change, Expect, FilingOrder, Store, StoreSize, Sweep, Tally, Touch, Wiped};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use loci_core::{Embedder, ModelId, Result};
+use loci_core::{CosineScale, Embedder, ModelId, Result};
 
 /// Vectors that are kept: about 1.6 MB of them with 384 components.
 const ENTRIES_MAX: usize = 1024;
@@ -63,6 +63,10 @@ impl CachedEmbedder {
 impl Embedder for CachedEmbedder {
     fn model(&self) -> &ModelId {
         self.embedder.model()
+    }
+
+    fn cosine_scale(&self) -> CosineScale {
+        self.embedder.cosine_scale()
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {

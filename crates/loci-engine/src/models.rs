@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use loci_core::{Embedder, Error, ModelId, Passage, QueryVector, Result, Timestamp, Vector};
+use loci_core::{CosineScale, Embedder, Error, ModelId, Passage, QueryVector, Result, Timestamp, Vector};
 use loci_search::document;
 
 use crate::{Engine, SearchMode};
@@ -303,6 +303,16 @@ impl Engine {
             let values = embedder.embed_query(question)?;
             Ok(QueryVector { model: embedder.model().clone(), values })
         })
+    }
+
+    /// How the cosines of a model are to be read that embedded a question.
+    pub(crate) fn cosine_scale(&self, model: &ModelId) -> CosineScale {
+        if self.embedder.model() == model {
+            return self.embedder.cosine_scale();
+        }
+        let standing = self.standing();
+        let former = standing.others.iter().find(|embedder| embedder.model() == model);
+        former.map_or_else(CosineScale::default, |embedder| embedder.cosine_scale())
     }
 
     /// Gives every passage of a text with this title its vector; returns them unquantised, too.

@@ -3,20 +3,14 @@
 //!
 //! **Words and meaning.** Both scores are normalised over the query's candidates and summed with
 //! weights: on dialogue this finds more than reciprocal rank fusion, which throws the distances
-//! between scores away (`docs/retrieval.md`). Both begin at 0: no word in common, and at a right
-//! angle or beyond. Plain min-max would call the best candidate perfect however poor it is, so
+//! between scores away (`docs/retrieval.md`). Words begin at 0, no word in common; meaning begins at a share of
+//! the mean cosine of the candidates. Plain min-max would call the best candidate perfect however poor it is, so
 //! cosines are scaled to `strong_cosine` where none reaches it.
 //!
-//! **The weight is the query's.** A side counts as much as it has understood of the query:
-//! - the words by their *coverage*: the best BM25 divided by that of a passage of mean length which
-//!   holds every term once. A pure identifier covers all of it, a paraphrase that meets a stray
-//!   word hardly anything, whose rarity would otherwise win;
-//! - the meaning by its *strength*: where the best cosine lies between `weak_cosine`, which any
-//!   question reaches with something, and `strong_cosine`.
-//!
-//! The weight of the words is `words c / (words c + (1 - words) strength)`, where `words` is their share
-//! between equals and `c` the cube of coverage over `full_coverage`, at most 1. In this way neither
-//! side drowns a query that only the other one understands.
+//! **The weight is the query's.** The weight of the words is a logistic function of a few [`Evidence`]s of how much
+//! either side has understood of the query; that of the meaning is the rest. Its coefficients are fitted to the
+//! training halves of sets of several kinds by `loci bench fusion`, and checked with each set left out
+//! (`docs/retrieval.md`).
 //!
 //! **Context.** In a thread, a text gains from the texts beside it, since an answer often shares no
 //! word with what it answers, and from the BM25 of the thread as a whole. Where no neighbour
@@ -29,30 +23,111 @@
 
 use std::collections::HashMap;
 
+/// The rank whose score says how far the best stands out from the others of its side.
+const MARGIN_RANK: usize = 10;
+/// Terms of a query from which a longer one counts the same.
+const TERMS_MAX: f64 = 10.0;
+/// Members of a thread up to which its BM25 counts in full: a longer one is about many things.
+const THREAD_MEMBERS: f64 = 20.0;
 /// How good a neighbour counts as being where there is none, next to the text itself.
 const ABSENT_NEIGHBOUR: f64 = 0.5;
-/// How steeply the words lose their weight as they cover less of a query.
-const COVERAGE_POWER: i32 = 3;
 /// BM25's `k1 + 1`: what a term that occurs ever so often scores, next to one that occurs once in a
 /// text of mean length.
 const SATURATION: f32 = 1.9;
 
-/// What each part of the ranking counts. Chosen on the first half of LoCoMo (`docs/retrieval.md`).
+/// How much words and meaning have understood of a query, each 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Evidence {
+    /// The share of the query that the best by words covers: its BM25 beside that of a passage of mean length which
+    /// holds every term once. Terms count by their rarity.
+    pub coverage: f64,
+    /// How far the best by words stands out from the tenth, as a share of its BM25.
+    pub words_margin: f64,
+    /// The cosine of the best by words beside the highest: a text that shares a stray word is far from the query.
+    pub agreement: f64,
+    /// Where the highest cosine lies between `weak_cosine` and `strong_cosine`.
+    pub strength: f64,
+    /// How far the highest cosine stands out from the tenth, in parts of the way from `weak_cosine` to `strong_cosine`.
+    pub meaning_margin: f64,
+    /// The length of the query: its terms beside ten.
+    pub terms: f64,
+}
+
+impl Evidence {
+    fn of(query: &Input<'_>) -> Self {
+        let descending = |mut scores: Vec<f32>| {
+            scores.sort_unstable_by(|left, right| right.total_cmp(left));
+            let at = |rank: usize| f64::from(scores.get(rank).copied().unwrap_or(0.0).max(0.0));
+            (at(0), at(MARGIN_RANK - 1))
+        };
+        let (bm25, bm25_behind) = descending(query.candidates.iter().map(|scores| scores.bm25).collect());
+        let (cosine, cosine_behind) = descending(query.candidates.iter().filter_map(|scores| scores.cosine).collect());
+        let best_by_words = query.candidates.iter().max_by(|left, right| {
+            left.bm25
+                .total_cmp(&right.bm25)
+                .then_with(|| left.cosine.unwrap_or(0.0).total_cmp(&right.cosine.unwrap_or(0.0)))
+        });
+        let its_cosine = best_by_words.and_then(|scores| scores.cosine).map_or(0.0, f64::from);
+        let range = query.strong_cosine - query.weak_cosine;
+        let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
+        Evidence {
+            coverage: share(bm25 * f64::from(SATURATION), f64::from(query.bm25_bound)),
+            words_margin: share(bm25 - bm25_behind, bm25),
+            agreement: share(its_cosine, cosine),
+            strength: share(cosine - query.weak_cosine, range),
+            meaning_margin: share(cosine - cosine_behind, range),
+            terms: share(query.terms as f64, TERMS_MAX),
+        }
+    }
+}
+
+/// The logistic function that makes the weight of the words of [`Evidence`]: the words never count less for having
+/// understood more, nor more for what the meaning has understood.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WordsWeight {
+    /// Without any evidence.
+    pub bias: f64,
+    /// Of [`Evidence::coverage`], at least 0.
+    pub coverage: f64,
+    /// Of [`Evidence::words_margin`], at least 0.
+    pub words_margin: f64,
+    /// Of [`Evidence::agreement`], at least 0.
+    pub agreement: f64,
+    /// Of [`Evidence::strength`], at most 0.
+    pub strength: f64,
+    /// Of [`Evidence::meaning_margin`], at most 0.
+    pub meaning_margin: f64,
+    /// Of [`Evidence::terms`].
+    pub terms: f64,
+}
+
+impl WordsWeight {
+    fn of(&self, evidence: &Evidence) -> f64 {
+        let sum = self.bias
+            + self.coverage * evidence.coverage
+            + self.words_margin * evidence.words_margin
+            + self.agreement * evidence.agreement
+            + self.strength * evidence.strength
+            + self.meaning_margin * evidence.meaning_margin
+            + self.terms * evidence.terms;
+        1.0 / (1.0 + (-sum).exp())
+    }
+}
+
+/// What each part of the ranking counts. Fitted by `loci bench fusion` (`docs/retrieval.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// The share of the words where both sides understand the query, 0 to 1.
-    pub words: f64,
-    /// Whether that share follows the query.
-    pub adaptive: bool,
-    /// The coverage with which the words have understood the query, 0 to 1.
-    pub full_coverage: f64,
-    /// The power of a normalised score that counts, so that one good text stands out from several
-    /// mediocre ones beside each other.
+    /// The weight of the words, by how much of the query either side has understood.
+    pub words_weight: WordsWeight,
+    /// A weight of the words for every query instead, 0 to 1.
+    pub fixed_words_weight: Option<f64>,
+    /// The power of the normalised BM25 that counts, so that one good text stands out from several mediocre ones
+    /// beside each other.
     pub contrast: f64,
-    /// A cosine that the model (all-MiniLM-L6-v2) gives to the nearest of many unrelated texts.
-    pub weak_cosine: f64,
-    /// A cosine that it gives to texts that say nearly the same.
-    pub strong_cosine: f64,
+    /// The same power of the normalised cosine.
+    pub meaning_contrast: f64,
+    /// The share of the mean cosine of the candidates that counts as no meaning in common, 0 to 1.
+    pub meaning_base: f64,
     /// The likeness to the query of a phase of work from which a text matters in it: the cosine of this model, and what
     /// the words add. Chosen on one half of `loci bench phases`.
     pub phase_floor: f64,
@@ -66,6 +141,8 @@ pub struct Weights {
     pub neighbours_meaning: f64,
     /// Of the thread as a whole.
     pub thread: f64,
+    /// How far the weight of the thread follows that of the words, 0 to 1.
+    pub thread_follows: f64,
     /// For the speaker that the query names.
     pub speaker: f64,
     /// For the time that the query names.
@@ -79,18 +156,26 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Self {
         Weights {
-            words: 0.55,
-            adaptive: true,
-            full_coverage: 0.6,
+            words_weight: WordsWeight {
+                bias: -1.0,
+                coverage: 4.0,
+                words_margin: 0.0,
+                agreement: 0.0,
+                strength: -1.0,
+                meaning_margin: 0.0,
+                terms: 0.0,
+            },
+            fixed_words_weight: None,
             contrast: 1.5,
-            weak_cosine: 0.15,
-            strong_cosine: 0.5,
+            meaning_contrast: 1.5,
+            meaning_base: 0.0,
             phase_floor: 0.23,
             phase_words: 3.5,
             near_neighbour: 0.35,
             far_neighbour: 0.12,
             neighbours_meaning: 0.6,
             thread: 0.4,
+            thread_follows: 0.0,
             speaker: 0.1,
             date: 0.3,
             time: 0.2,
@@ -98,6 +183,9 @@ impl Default for Weights {
         }
     }
 }
+
+/// The weight of the words where it does not follow the query.
+const FIXED_WORDS_WEIGHT: f64 = 0.55;
 
 impl Weights {
     /// The steps that [`without`](Self::without) knows.
@@ -108,10 +196,10 @@ impl Weights {
     #[must_use]
     pub fn without(self, step: &str) -> Option<Self> {
         Some(match step {
-            "words" => Weights { words: 0.0, adaptive: false, thread: 0.0, ..self },
-            "meaning" => Weights { words: 1.0, adaptive: false, ..self },
-            "adaptive" => Weights { adaptive: false, ..self },
-            "contrast" => Weights { contrast: 1.0, ..self },
+            "words" => Weights { fixed_words_weight: Some(0.0), thread: 0.0, ..self },
+            "meaning" => Weights { fixed_words_weight: Some(1.0), ..self },
+            "adaptive" => Weights { fixed_words_weight: Some(FIXED_WORDS_WEIGHT), ..self },
+            "contrast" => Weights { contrast: 1.0, meaning_contrast: 1.0, ..self },
             "neighbours" => Weights { near_neighbour: 0.0, far_neighbour: 0.0, ..self },
             "threads" => Weights { thread: 0.0, ..self },
             "speakers" => Weights { speaker: 0.0, ..self },
@@ -172,28 +260,59 @@ pub struct Fused {
     pub meaning_in_context: f64,
 }
 
-/// The relevance of each candidate. `threads` is the BM25 of each thread, `bm25_bound` what a text
-/// approaches that holds every term ever so often. The candidate that comes after `depth` better ones
+/// A thread as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Thread {
+    /// Its BM25 as one text.
+    pub bm25: f32,
+    /// How many texts it has.
+    pub members: usize,
+}
+
+/// A query with its candidates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Input<'a> {
+    /// The candidates.
+    pub candidates: &'a [Scores],
+    /// The threads that they are in.
+    pub threads: &'a [Thread],
+    /// The BM25 that a text approaches which holds every term of the query ever so often.
+    pub bm25_bound: f32,
+    /// How many terms the query has.
+    pub terms: usize,
+    /// A cosine that the model gives to the nearest of many unrelated texts.
+    pub weak_cosine: f64,
+    /// A cosine that it gives to texts that say nearly the same.
+    pub strong_cosine: f64,
+}
+
+/// The relevance of each candidate. The candidate that comes after `depth` better ones
 /// counts as irrelevant, so that a ranking which weighs relevance against age or importance still
 /// tells the better ones apart.
-pub fn fuse(candidates: &[Scores], threads: &[f32], bm25_bound: f32, weights: &Weights, depth: usize) -> Vec<Fused> {
-    let mut fused = normalised(candidates, bm25_bound, weights);
+pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
+    let candidates = query.candidates;
+    let mut fused = normalised(query, weights);
     let around = Around::of(candidates, &fused);
     let has_threads = candidates.iter().any(|scores| scores.place.is_some());
-    let thread_max = threads.iter().copied().fold(0.0, f32::max);
+    let thread_max = query.threads.iter().map(|thread| thread.bm25).fold(0.0, f32::max);
+    let of_thread = |scores: &Scores, own: &Fused| match scores.place {
+        Some((thread, _)) if thread_max > 0.0 => {
+            let Thread { bm25, members } = query.threads[thread];
+            f64::from(bm25 / thread_max) * (THREAD_MEMBERS / members.max(1) as f64).sqrt().min(1.0)
+        }
+        None if has_threads => own.words,
+        _ => 0.0,
+    };
     let in_context: Vec<Fused> = candidates
         .iter()
         .zip(&fused)
         .map(|(scores, &own)| {
             let neighbours = if has_threads { around.neighbours(scores.place, own, weights) } else { (0.0, 0.0) };
-            let thread = match scores.place {
-                Some((thread, _)) if thread_max > 0.0 => f64::from(threads[thread] / thread_max),
-                None if has_threads => own.words,
-                _ => 0.0,
-            };
-            let by_words = own.words + neighbours.0 + weights.thread * thread;
             let share = own.words_weight;
-            let context = share * neighbours.0 + (1.0 - share) * neighbours.1 + weights.thread * thread;
+            let thread = weights.thread * of_thread(scores, &own);
+            let by_words = own.words + neighbours.0 + thread;
+            let followed = 1.0 - weights.thread_follows * (1.0 - share);
+            let context = share * neighbours.0 + (1.0 - share) * neighbours.1 + followed * thread;
             let bonus = |has: bool, weight: f64| if has { weight } else { 0.0 };
             let signals = bonus(scores.signals.speaker, weights.speaker)
                 + bonus(scores.signals.date, weights.date)
@@ -226,29 +345,27 @@ fn scale(fused: &mut [Fused], depth: usize) {
 }
 
 /// Words and meaning of each candidate on the scale of the query, and the weight of the words.
-fn normalised(candidates: &[Scores], bm25_bound: f32, weights: &Weights) -> Vec<Fused> {
+fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
+    let candidates = query.candidates;
     let bm25_max = candidates.iter().map(|scores| scores.bm25).fold(0.0, f32::max);
-    let cosines = || candidates.iter().filter_map(|scores| scores.cosine);
-    let has_cosines = cosines().next().is_some();
-    let cosine_max = f64::from(cosines().fold(0.0, f32::max));
-    let coverage = |bm25: f32| f64::from(bm25 * SATURATION / bm25_bound.max(f32::MIN_POSITIVE));
-    let words_weight = match (bm25_max > 0.0, has_cosines) {
-        (true, true) if weights.adaptive => {
-            let strength = (cosine_max - weights.weak_cosine) / (weights.strong_cosine - weights.weak_cosine);
-            let words = weights.words * (coverage(bm25_max) / weights.full_coverage).min(1.0).powi(COVERAGE_POWER);
-            let meaning = (1.0 - weights.words) * strength.clamp(0.0, 1.0);
-            if words + meaning > 0.0 { words / (words + meaning) } else { weights.words }
-        }
-        (true, true) => weights.words,
-        (true, false) => 1.0,
+    let cosines: Vec<f64> =
+        candidates.iter().filter_map(|scores| scores.cosine).map(|cosine| f64::from(cosine.max(0.0))).collect();
+    let words_weight = match (bm25_max > 0.0, cosines.is_empty()) {
+        (true, false) => weights.fixed_words_weight.unwrap_or_else(|| weights.words_weight.of(&Evidence::of(query))),
+        (true, true) => 1.0,
         (false, _) => 0.0,
     };
-    let cosine_top = cosine_max.max(weights.strong_cosine) as f32;
-    let contrasted = |share: f32| f64::from(share).powf(weights.contrast);
+    let cosine_base = weights.meaning_base * cosines.iter().sum::<f64>() / cosines.len().max(1) as f64;
+    let cosine_top = cosines.iter().copied().fold(query.strong_cosine, f64::max);
+    let meaning = |cosine: f32| {
+        let share = (f64::from(cosine) - cosine_base) / (cosine_top - cosine_base).max(f64::MIN_POSITIVE);
+        share.clamp(0.0, 1.0).powf(weights.meaning_contrast)
+    };
+    let coverage = |bm25: f32| f64::from(bm25 * SATURATION / query.bm25_bound.max(f32::MIN_POSITIVE)).min(1.0);
     let of = |scores: &Scores| Fused {
-        words: if bm25_max > 0.0 { contrasted(scores.bm25 / bm25_max) } else { 0.0 },
-        meaning: scores.cosine.map_or(0.0, |cosine| contrasted(cosine.max(0.0) / cosine_top)),
-        coverage: coverage(scores.bm25).min(1.0),
+        words: if bm25_max > 0.0 { f64::from(scores.bm25 / bm25_max).powf(weights.contrast) } else { 0.0 },
+        meaning: scores.cosine.map_or(0.0, meaning),
+        coverage: coverage(scores.bm25),
         words_weight,
         ..Fused::default()
     };
@@ -311,8 +428,15 @@ mod tests {
         Scores { bm25, cosine: Some(cosine), ..Scores::default() }
     }
 
+    fn fused(candidates: &[Scores], threads: &[f32], bm25_bound: f32, weights: &Weights, depth: usize) -> Vec<Fused> {
+        let threads: Vec<Thread> = threads.iter().map(|&bm25| Thread { bm25, members: 4 }).collect();
+        let query =
+            Input { candidates, threads: &threads, bm25_bound, terms: 3, weak_cosine: 0.15, strong_cosine: 0.5 };
+        fuse(&query, weights, depth)
+    }
+
     fn relevance(candidates: &[Scores], bound: f32) -> Vec<f64> {
-        fuse(candidates, &[], bound, &Weights::default(), usize::MAX).iter().map(|fused| fused.relevance).collect()
+        fused(candidates, &[], bound, &Weights::default(), usize::MAX).iter().map(|fused| fused.relevance).collect()
     }
 
     #[test]
@@ -350,11 +474,11 @@ mod tests {
     fn a_thread_lifts_what_stands_in_it() {
         let at = |position, bm25| Scores { place: Some((0, position)), ..scores(bm25, 0.2) };
         let elsewhere = Scores { place: Some((1, 0)), ..scores(1.0, 0.2) };
-        let found = fuse(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &Weights::default(), usize::MAX);
+        let found = fused(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &Weights::default(), usize::MAX);
         assert!(found[1].relevance > found[2].relevance);
         assert!(found[1].context > found[2].context);
         let none = Weights::default().without("neighbours").and_then(|weights| weights.without("threads")).unwrap();
-        let apart = fuse(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &none, usize::MAX);
+        let apart = fused(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &none, usize::MAX);
         assert!((apart[1].relevance - apart[2].relevance).abs() < 1e-9);
     }
 
@@ -362,7 +486,7 @@ mod tests {
     fn a_good_fact_does_not_drown_in_a_thread() {
         let fact = scores(4.0, 0.7);
         let chatter = |position| Scores { place: Some((0, position)), ..scores(2.0, 0.4) };
-        let found = fuse(&[fact, chatter(0), chatter(1), chatter(2)], &[3.0], 8.0, &Weights::default(), usize::MAX);
+        let found = fused(&[fact, chatter(0), chatter(1), chatter(2)], &[3.0], 8.0, &Weights::default(), usize::MAX);
         assert!(found[1..].iter().all(|chatter| chatter.relevance < found[0].relevance), "{found:?}");
     }
 
@@ -376,9 +500,9 @@ mod tests {
         ];
         for (step, fits) in rows {
             let candidates = [with(fits), with(Fits::default())];
-            let found = fuse(&candidates, &[], 2.0, &Weights::default(), usize::MAX);
+            let found = fused(&candidates, &[], 2.0, &Weights::default(), usize::MAX);
             assert!(found[0].relevance > found[1].relevance, "{step}");
-            let off = fuse(&candidates, &[], 2.0, &Weights::default().without(step).unwrap(), usize::MAX);
+            let off = fused(&candidates, &[], 2.0, &Weights::default().without(step).unwrap(), usize::MAX);
             assert!((off[0].relevance - off[1].relevance).abs() < 1e-9, "{step}");
         }
         assert!(Weights::STEPS.iter().all(|step| Weights::default().without(step).is_some()));
@@ -390,8 +514,7 @@ mod tests {
         let candidates = [8.0, 6.0, 5.0, 4.0].map(|bm25| Scores { bm25, ..Scores::default() });
         let relevance = |depth| {
             let weights = Weights { contrast: 1.0, ..Weights::default() };
-            let fused = fuse(&candidates, &[], 16.0, &weights, depth);
-            fused.iter().map(|fused| fused.relevance).collect::<Vec<_>>()
+            fused(&candidates, &[], 16.0, &weights, depth).iter().map(|fused| fused.relevance).collect::<Vec<_>>()
         };
         assert_eq!(relevance(usize::MAX), [1.0, 0.75, 0.625, 0.5]);
         assert_eq!(relevance(3), [1.0, 0.5, 0.25, 0.0]);
@@ -418,7 +541,7 @@ mod tests {
                 place: (position % 3 != 0).then_some((position as usize % 2, position)),
                 ..scores(bm25, bm25 / 25.0 - 1.0)
             }).collect();
-            for fused in fuse(&candidates, &[1.0, 0.0], 60.0, &Weights::default(), usize::MAX) {
+            for fused in fused(&candidates, &[1.0, 0.0], 60.0, &Weights::default(), usize::MAX) {
                 proptest::prop_assert!((0.0..=1.0).contains(&fused.relevance));
                 proptest::prop_assert!((0.0..=1.0).contains(&fused.words_weight));
             }

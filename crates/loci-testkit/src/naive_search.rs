@@ -16,7 +16,7 @@ use std::slice;
 
 use loci_core::{
     Candidate, CandidateQuery, Candidates, MARKS_MAX, Memory, ModelId, NEIGHBOUR_DISTANCE_MAX, Passage, QueryVector,
-    Space, ThreadPlace, Vector,
+    Space, ThreadPlace, ThreadScore, Vector,
 };
 
 use crate::naive_store::{Record, State};
@@ -140,9 +140,9 @@ pub(crate) fn are_neighbours(left: &Memory, right: &Memory) -> bool {
     })
 }
 
-/// Gives the hits their places in threads and returns the BM25 of each of these threads; neither
+/// Gives the hits their places in threads and returns the score of each of these threads; neither
 /// without context.
-pub(crate) fn place_in_threads(state: &State, query: &CandidateQuery<'_>, hits: &mut [Candidate]) -> Vec<f32> {
+pub(crate) fn place_in_threads(state: &State, query: &CandidateQuery<'_>, hits: &mut [Candidate]) -> Vec<ThreadScore> {
     if !query.with_context {
         return Vec::new();
     }
@@ -167,12 +167,14 @@ pub(crate) fn place_in_threads(state: &State, query: &CandidateQuery<'_>, hits: 
                 by_position.entry(position).or_insert(record);
             }
         }
-        by_position.into_values().flat_map(|record| &record.passages).collect()
+        (by_position.len(), by_position.into_values().flat_map(|record| &record.passages).collect())
     };
-    let texts: Vec<Vec<&Passage>> = threads.into_iter().map(text).collect();
-    let mean_length = texts.iter().map(|text| length(text)).sum::<f64>() / texts.len() as f64;
+    let texts: Vec<(usize, Vec<&Passage>)> = threads.into_iter().map(text).collect();
+    let mean_length = texts.iter().map(|(_, text)| length(text)).sum::<f64>() / texts.len() as f64;
     let statistics = Statistics { mean_length, ..Statistics::of(&admitted, query.terms) };
-    texts.iter().map(|text| statistics.bm25(text) as f32).collect()
+    let score =
+        |(members, text): &(usize, Vec<_>)| ThreadScore { bm25: statistics.bm25(text) as f32, members: *members };
+    texts.iter().map(score).collect()
 }
 
 /// The cosine of two vectors of one model.

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use loci_core::{Caller, Clock, Embedder, Error, ModelId, Result, Store, Timestamp};
+use loci_core::{Caller, Clock, CosineScale, Embedder, Error, ModelId, Result, Store, Timestamp};
 use loci_dialects::{Context, Dialect, Reply};
 use loci_embed::{CachedEmbedder, LocalModel, NoModel};
 use loci_engine::{Engine, Policy, Reconciled, Weights};
@@ -432,6 +432,10 @@ impl FolderModel {
 impl Embedder for FolderModel {
     fn model(&self) -> &ModelId {
         self.opened().map_or(&self.unusable, LocalModel::model)
+    }
+
+    fn cosine_scale(&self) -> CosineScale {
+        self.opened().map_or_else(|_| CosineScale::default(), LocalModel::cosine_scale)
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {

@@ -130,8 +130,9 @@ fn check_threads(state: &State, query: &CandidateQuery<'_>, found: &Candidates) 
     let of_store: BTreeSet<_> = pairs.iter().map(|(thread, _)| thread).collect();
     assert_eq!((pairs.len(), of_store.len()), (threads.len(), threads.len()), "{found:?} mixes threads");
     for (thread, expected) in pairs {
-        let (bm25, expected) = (found.threads[thread], threads[expected]);
-        assert!(are_near(bm25, expected), "a thread scores {bm25}, not {expected}, for {query:?}");
+        let (scored, expected) = (found.threads[thread], threads[expected]);
+        assert!(are_near(scored.bm25, expected.bm25), "a thread scores {scored:?}, not {expected:?}, for {query:?}");
+        assert_eq!(scored.members, expected.members, "for {query:?}");
     }
 }
 
