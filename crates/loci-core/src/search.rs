@@ -66,6 +66,9 @@ pub struct Candidate {
     /// passages, document frequencies, mean length) are those of the passages that the filter
     /// admits, so that nobody's score depends on what they may not read.
     pub bm25: f32,
+    /// The share of the query's information that the words of one of its passages hold, the greatest of these, 0 to 1: the
+    /// idf of the terms that occur in it over that of all terms of the query, those included that no passage has.
+    pub matched: f32,
     /// Cosine of its nearest passage; none if no passage has a vector of the query's model.
     pub cosine: Option<f32>,
     /// Which marks of the query any of its passages has: bit `n` stands for mark `n`.

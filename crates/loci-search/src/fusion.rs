@@ -25,12 +25,14 @@ use std::collections::HashMap;
 
 /// The rank whose score says how far the best stands out from the others of its side.
 const MARGIN_RANK: usize = 10;
-/// Terms of a query from which a longer one counts the same.
-const TERMS_MAX: f64 = 10.0;
 /// Members of a thread up to which its BM25 counts in full: a longer one is about many things.
 const THREAD_MEMBERS: f64 = 20.0;
+/// The terms of a short query at most.
+const SHORT_TERMS: usize = 2;
 /// How good a neighbour counts as being where there is none, next to the text itself.
-const ABSENT_NEIGHBOUR: f64 = 0.5;
+const ABSENT_NEIGHBOUR: f64 = 0.75;
+/// How far each of the two lists whose ranks are fused leans from the weights of the query to its own side.
+const LEAN: f64 = 0.3;
 /// BM25's `k1 + 1`: what a term that occurs ever so often scores, next to one that occurs once in a
 /// text of mean length.
 const SATURATION: f32 = 1.9;
@@ -49,8 +51,8 @@ pub struct Evidence {
     pub strength: f64,
     /// How far the highest cosine stands out from the tenth, in parts of the way from `weak_cosine` to `strong_cosine`.
     pub meaning_margin: f64,
-    /// The length of the query: its terms beside ten.
-    pub terms: f64,
+    /// 1 for a query of one or two terms, else 0: a stray word covers much of it.
+    pub brevity: f64,
 }
 
 impl Evidence {
@@ -76,7 +78,7 @@ impl Evidence {
             agreement: share(its_cosine, cosine),
             strength: share(cosine - query.weak_cosine, range),
             meaning_margin: share(cosine - cosine_behind, range),
-            terms: share(query.terms as f64, TERMS_MAX),
+            brevity: if query.terms <= SHORT_TERMS { 1.0 } else { 0.0 },
         }
     }
 }
@@ -97,8 +99,8 @@ pub struct WordsWeight {
     pub strength: f64,
     /// Of [`Evidence::meaning_margin`], at most 0.
     pub meaning_margin: f64,
-    /// Of [`Evidence::terms`].
-    pub terms: f64,
+    /// Of [`Evidence::brevity`], at most 0.
+    pub brevity: f64,
 }
 
 impl WordsWeight {
@@ -109,12 +111,13 @@ impl WordsWeight {
             + self.agreement * evidence.agreement
             + self.strength * evidence.strength
             + self.meaning_margin * evidence.meaning_margin
-            + self.terms * evidence.terms;
+            + self.brevity * evidence.brevity;
         1.0 / (1.0 + (-sum).exp())
     }
 }
 
-/// What each part of the ranking counts. Fitted by `loci bench fusion` (`docs/retrieval.md`).
+/// What each part of the ranking counts. Fitted to the training halves of eleven sets, as `loci bench fusion --fit` does
+/// (`docs/adr/0032-the-fusion-is-fitted-to-many-sets.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// The weight of the words, by how much of the query either side has understood.
@@ -124,6 +127,9 @@ pub struct Weights {
     /// The power of the normalised BM25 that counts, so that one good text stands out from several mediocre ones
     /// beside each other.
     pub contrast: f64,
+    /// The power of the share of the query's information that a text holds, beside the most of any: its BM25 counts less
+    /// where one word makes it.
+    pub matched: f64,
     /// The same power of the normalised cosine.
     pub meaning_contrast: f64,
     /// The share of the mean cosine of the candidates that counts as no meaning in common, 0 to 1.
@@ -143,6 +149,8 @@ pub struct Weights {
     pub thread: f64,
     /// How far the weight of the thread follows that of the words, 0 to 1.
     pub thread_follows: f64,
+    /// How far it needs the text to be an answer by itself, 0 to 1.
+    pub thread_needs: f64,
     /// For the speaker that the query names.
     pub speaker: f64,
     /// For the time that the query names.
@@ -157,25 +165,27 @@ impl Default for Weights {
     fn default() -> Self {
         Weights {
             words_weight: WordsWeight {
-                bias: -1.0,
+                bias: -4.0,
                 coverage: 4.0,
-                words_margin: 0.0,
-                agreement: 0.0,
+                words_margin: 3.0,
+                agreement: 2.0,
                 strength: -1.0,
-                meaning_margin: 0.0,
-                terms: 0.0,
+                meaning_margin: -4.0,
+                brevity: -2.875,
             },
             fixed_words_weight: None,
-            contrast: 1.5,
-            meaning_contrast: 1.5,
-            meaning_base: 0.0,
+            contrast: 2.2125,
+            matched: 0.375,
+            meaning_contrast: 1.925,
+            meaning_base: 0.125,
             phase_floor: 0.23,
             phase_words: 3.5,
             near_neighbour: 0.35,
-            far_neighbour: 0.12,
+            far_neighbour: 0.0825,
             neighbours_meaning: 0.6,
             thread: 0.4,
-            thread_follows: 0.0,
+            thread_follows: 1.0,
+            thread_needs: 0.4688,
             speaker: 0.1,
             date: 0.3,
             time: 0.2,
@@ -216,6 +226,8 @@ impl Weights {
 pub struct Scores {
     /// BM25, 0 where no word matches.
     pub bm25: f32,
+    /// The share of the query's information that its words hold, 0 to 1.
+    pub matched: f32,
     /// Cosine, if there is a vector to compare.
     pub cosine: Option<f32>,
     /// Its thread (an index of `threads`) and its position in it.
@@ -254,9 +266,10 @@ pub struct Fused {
     /// The whole, 0 to 1: the sum, on a scale from that of the candidate at `depth`, which any question
     /// finds, to the greatest of the query (1, if that is more).
     pub relevance: f64,
-    /// The words alone with their context, for a ranking by words; 0 where nothing fits.
+    /// The same sum with a greater weight of the words, for a ranking that leans to them; 0 if no text has a word of the
+    /// query.
     pub words_in_context: f64,
-    /// The meaning alone with its context, for a ranking by meaning.
+    /// The same sum with a greater weight of the meaning, for a ranking that leans to it.
     pub meaning_in_context: f64,
 }
 
@@ -294,6 +307,7 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
     let mut fused = normalised(query, weights);
     let around = Around::of(candidates, &fused);
     let has_threads = candidates.iter().any(|scores| scores.place.is_some());
+    let bm25_max = candidates.iter().map(|scores| scores.bm25).fold(0.0, f32::max);
     let thread_max = query.threads.iter().map(|thread| thread.bm25).fold(0.0, f32::max);
     let of_thread = |scores: &Scores, own: &Fused| match scores.place {
         Some((thread, _)) if thread_max > 0.0 => {
@@ -308,21 +322,26 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
         .zip(&fused)
         .map(|(scores, &own)| {
             let neighbours = if has_threads { around.neighbours(scores.place, own, weights) } else { (0.0, 0.0) };
-            let share = own.words_weight;
-            let thread = weights.thread * of_thread(scores, &own);
-            let by_words = own.words + neighbours.0 + thread;
-            let followed = 1.0 - weights.thread_follows * (1.0 - share);
-            let context = share * neighbours.0 + (1.0 - share) * neighbours.1 + followed * thread;
+            let thread = of_thread(scores, &own);
             let bonus = |has: bool, weight: f64| if has { weight } else { 0.0 };
             let signals = bonus(scores.signals.speaker, weights.speaker)
                 + bonus(scores.signals.date, weights.date)
                 + bonus(scores.signals.time, weights.time);
+            // With this weight of the words.
+            let own_part = |share: f64| share * own.words + (1.0 - share) * own.meaning;
+            let context = |share: f64| {
+                let follows = 1.0 - weights.thread_follows * (1.0 - share);
+                let needs = 1.0 - weights.thread_needs * (1.0 - own_part(share));
+                share * neighbours.0 + (1.0 - share) * neighbours.1 + weights.thread * follows * needs * thread
+            };
+            let whole = |share: f64| own_part(share) + context(share) + signals;
+            let share = own.words_weight;
             Fused {
-                context,
+                context: context(share),
                 signals,
-                relevance: share * own.words + (1.0 - share) * own.meaning + context + signals,
-                words_in_context: if by_words > 0.0 { by_words + signals } else { 0.0 },
-                meaning_in_context: own.meaning + neighbours.1 + signals,
+                relevance: whole(share),
+                words_in_context: if bm25_max > 0.0 { whole(share + LEAN * (1.0 - share)) } else { 0.0 },
+                meaning_in_context: whole(share - LEAN * share),
                 ..own
             }
         })
@@ -355,6 +374,12 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
         (true, true) => 1.0,
         (false, _) => 0.0,
     };
+    let matched_max = candidates.iter().map(|scores| scores.matched).fold(0.0, f32::max);
+    let words = |scores: &Scores| {
+        // A text without a share has all of it where none has any.
+        let matched = if matched_max > 0.0 { f64::from(scores.matched / matched_max) } else { 1.0 };
+        f64::from(scores.bm25 / bm25_max).powf(weights.contrast) * matched.powf(weights.matched)
+    };
     let cosine_base = weights.meaning_base * cosines.iter().sum::<f64>() / cosines.len().max(1) as f64;
     let cosine_top = cosines.iter().copied().fold(query.strong_cosine, f64::max);
     let meaning = |cosine: f32| {
@@ -363,7 +388,7 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
     };
     let coverage = |bm25: f32| f64::from(bm25 * SATURATION / query.bm25_bound.max(f32::MIN_POSITIVE)).min(1.0);
     let of = |scores: &Scores| Fused {
-        words: if bm25_max > 0.0 { f64::from(scores.bm25 / bm25_max).powf(weights.contrast) } else { 0.0 },
+        words: if bm25_max > 0.0 { words(scores) } else { 0.0 },
         meaning: scores.cosine.map_or(0.0, meaning),
         coverage: coverage(scores.bm25),
         words_weight,
@@ -456,8 +481,10 @@ mod tests {
         let words = [2.0, 1.0].map(|bm25| Scores { bm25, ..Scores::default() });
         let half = 0.5_f64.powf(Weights::default().contrast);
         assert_eq!(relevance(&words, 4.0), [1.0, half]);
-        let meaning = relevance(&[scores(0.0, 0.9), scores(0.0, 0.45)], 4.0);
-        assert!((meaning[0] - 1.0).abs() < 1e-6 && (meaning[1] - half).abs() < 1e-6);
+        let weights = Weights { meaning_base: 0.0, ..Weights::default() };
+        let half = 0.5_f64.powf(weights.meaning_contrast);
+        let meaning = fused(&[scores(0.0, 0.9), scores(0.0, 0.45)], &[], 4.0, &weights, usize::MAX);
+        assert!((meaning[0].relevance - 1.0).abs() < 1e-6 && (meaning[1].relevance - half).abs() < 1e-6);
     }
 
     #[test]
@@ -534,8 +561,76 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_text_that_only_its_thread_speaks_for_does_not_push_an_answer_out() {
+        // A paraphrase of the answer, and a message without a word of the question in a thread that has them all.
+        let answer = Scores { place: Some((1, 0)), ..scores(0.0, 0.5) };
+        let stray = Scores { place: Some((0, 9)), matched: 0.1, ..scores(1.0, 0.2) };
+        let silent = Scores { place: Some((0, 0)), ..scores(0.0, 0.4) };
+        for members in [1, 20, 170] {
+            let threads = [Thread { bm25: 9.0, members }, Thread { bm25: 0.0, members: 1 }];
+            let candidates = [answer, stray, silent];
+            let query = Input {
+                candidates: &candidates,
+                threads: &threads,
+                bm25_bound: 22.0,
+                terms: 5,
+                weak_cosine: 0.15,
+                strong_cosine: 0.5,
+            };
+            let found = fuse(&query, &Weights::default(), usize::MAX);
+            assert!(found[1..].iter().all(|other| other.relevance < found[0].relevance), "{members}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_thread_counts_less() {
+        let candidates = [0, 1].map(|thread| Scores { place: Some((thread, 0)), matched: 0.5, ..scores(2.0, 0.3) });
+        let context = |members: usize| {
+            let threads = [Thread { bm25: 4.0, members }, Thread { bm25: 0.0, members: 1 }];
+            let query = Input {
+                candidates: &candidates,
+                threads: &threads,
+                bm25_bound: 8.0,
+                terms: 3,
+                weak_cosine: 0.15,
+                strong_cosine: 0.5,
+            };
+            let fused = fuse(&query, &Weights::default(), usize::MAX);
+            fused[0].context - fused[1].context
+        };
+        assert!((context(1) - context(20)).abs() < 1e-9);
+        assert!((context(80) * 2.0 - context(20)).abs() < 1e-9);
+    }
+
     proptest::proptest! {
         #[test]
+        fn what_is_no_worse_in_anything_comes_no_later(
+            all in proptest::collection::vec((0.0f32..9.0, 0.0f32..1.0, -0.2f32..1.0), 2..20),
+            terms in 1usize..12,
+        ) {
+            let candidates: Vec<_> =
+                all.iter().map(|&(bm25, matched, cosine)| Scores { matched, ..scores(bm25, cosine) }).collect();
+            let query = Input {
+                candidates: &candidates,
+                threads: &[],
+                bm25_bound: 18.0,
+                terms,
+                weak_cosine: 0.15,
+                strong_cosine: 0.5,
+            };
+            let found = fuse(&query, &Weights::default(), usize::MAX);
+            for (left, one) in candidates.iter().zip(&found) {
+                for (right, other) in candidates.iter().zip(&found) {
+                    let is_no_worse =
+                        left.bm25 >= right.bm25 && left.matched >= right.matched && left.cosine >= right.cosine;
+                    proptest::prop_assert!(!is_no_worse || one.relevance >= other.relevance - 1e-9);
+                    proptest::prop_assert!(!is_no_worse || one.words_in_context >= other.words_in_context - 1e-9);
+                    proptest::prop_assert!(!is_no_worse || one.meaning_in_context >= other.meaning_in_context - 1e-9);
+                }
+            }
+        }
+
         fn relevance_is_a_share(bm25 in proptest::collection::vec(0.0f32..50.0, 0..20)) {
             let candidates: Vec<_> = (0_u64..).zip(&bm25).map(|(position, &bm25)| Scores {
                 place: (position % 3 != 0).then_some((position as usize % 2, position)),

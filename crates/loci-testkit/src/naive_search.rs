@@ -24,10 +24,11 @@ use crate::naive_store::{Record, State};
 const K1: f64 = 0.9;
 const B: f64 = 0.4;
 
-/// How one passage scored: BM25, and the cosine if it has a vector of the query's model.
+/// How one passage scored: BM25, the share of the query that its words hold, and the cosine if it has a vector of the query's model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PassageScore {
     pub(crate) bm25: f32,
+    pub(crate) matched: f32,
     pub(crate) cosine: Option<f32>,
 }
 
@@ -47,6 +48,7 @@ pub(crate) fn scored<'a>(state: &'a State, query: &CandidateQuery<'_>) -> Vec<Sc
     let statistics = Statistics::of(&admitted, query.terms);
     let score = |(passage, vectors): (&Passage, &BTreeMap<ModelId, Vector>)| PassageScore {
         bm25: statistics.bm25(slice::from_ref(&passage)) as f32,
+        matched: statistics.matched(passage) as f32,
         cosine: query.vector.and_then(|vector| vector_cosine(vector, vectors.get(&vector.model)?)),
     };
     let scored = |record: &'a Record| {
@@ -112,6 +114,7 @@ fn candidate(record: &Record, scores: &[PassageScore], marks: &[String]) -> Cand
     Candidate {
         id: memory.id.clone(),
         bm25: by_words.map_or(0.0, |(_, bm25)| bm25),
+        matched: scores.iter().map(|score| score.matched).fold(0.0, f32::max),
         cosine: by_meaning.map(|(_, cosine)| cosine),
         marks: present.map(|(number, _)| 1 << number).sum(),
         place_in_thread: None,
@@ -214,6 +217,16 @@ impl Statistics {
             if count == 0.0 { 0.0 } else { inverse_frequency * count * (K1 + 1.0) / (count + saturation) }
         });
         parts.sum()
+    }
+
+    /// The share of the idf of all terms that those have which occur in the passage; 0 without terms.
+    fn matched(&self, passage: &Passage) -> f64 {
+        let sum = |is_counted: &dyn Fn(&str) -> bool| -> f64 {
+            let counted = self.inverse_frequencies.iter().filter(|(term, _)| is_counted(term));
+            counted.map(|(_, inverse_frequency)| inverse_frequency).sum()
+        };
+        let all = sum(&|_| true);
+        if all > 0.0 { sum(&|term| occurrences(slice::from_ref(&passage), term) > 0.0) / all } else { 0.0 }
     }
 
     /// What no BM25 reaches.

@@ -93,11 +93,10 @@ pub struct Signals {
     /// How many of the identifiers that the query names it holds. What holds more comes first, whatever its score by
     /// the caller's ranking, unless that is negative infinity.
     pub identifiers: usize,
-    /// Its place by words among the candidates, with what its thread adds, from 1; none if no word of the
-    /// query occurs in it or around it.
+    /// Its place, from 1, in the list of the candidates that leans to the words; none if no candidate has a word of the
+    /// query.
     pub rank_by_words: Option<usize>,
-    /// Its place by meaning among the candidates, with what its neighbours add, from 1; none if
-    /// nothing could be compared.
+    /// Its place, from 1, in the list that leans to the meaning; none if it could not be compared.
     pub rank_by_meaning: Option<usize>,
     /// How often it was returned before; 0 unless the request counts accesses.
     pub access_count: u64,
@@ -669,6 +668,7 @@ fn scores(hit: &Candidate, query: &Query, marks: &Marks) -> Scores {
     let stored_on = dates::day(hit.created_at.microseconds());
     Scores {
         bm25: hit.bm25,
+        matched: hit.matched,
         cosine: hit.cosine,
         place: hit.place_in_thread.map(|place| (place.thread, place.position)),
         signals: Fits {

@@ -98,9 +98,10 @@ fn check_hits(all: &[Scored<'_>], query: &CandidateQuery<'_>, found: &Candidates
 
 fn check_hit(hit: &Candidate, scored: &Scored<'_>) {
     let expected = &scored.candidate;
-    let Candidate { bm25, cosine, passage, place_in_thread, .. } = *hit;
-    assert_eq!(*hit, Candidate { bm25, cosine, passage, place_in_thread, ..expected.clone() });
+    let Candidate { bm25, matched, cosine, passage, place_in_thread, .. } = *hit;
+    assert_eq!(*hit, Candidate { bm25, matched, cosine, passage, place_in_thread, ..expected.clone() });
     assert!(are_near(bm25, expected.bm25), "{hit:?} {expected:?}");
+    assert!(are_near(matched, expected.matched), "{hit:?} {expected:?}");
     assert_eq!(cosine.is_some(), expected.cosine.is_some());
     let Some(chosen) = scored.passages.get(passage as usize) else {
         assert!(scored.passages.is_empty() && passage == 0, "{hit:?} names no passage");
