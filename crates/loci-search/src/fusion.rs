@@ -116,7 +116,7 @@ impl WordsWeight {
     }
 }
 
-/// What each part of the ranking counts. Fitted to the training halves of eleven sets, as `loci bench fusion --fit` does
+/// What each part of the ranking counts. Fitted to the training halves of twelve sets, as `loci bench fusion --fit` does
 /// (`docs/adr/0032-the-fusion-is-fitted-to-many-sets.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
