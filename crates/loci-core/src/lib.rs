@@ -64,7 +64,9 @@ pub use principal::{
     Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, is_reserved_subject, pseudonym,
 };
 pub use redactor::{Redacted, Redactions, Redactor, Removed};
-pub use search::{Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace};
+pub use search::{
+    Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace, ThreadScore,
+};
 pub use setting::SettingStore;
 pub use source_file::{SourceFile, SourceState, SourceStore, SourceTree};
 pub use store::{Batch, CensusRow, Change, Expect, FilingOrder, Store, StoreSize, Sweep, Tally, Touch, Wiped};

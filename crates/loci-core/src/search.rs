@@ -66,6 +66,9 @@ pub struct Candidate {
     /// passages, document frequencies, mean length) are those of the passages that the filter
     /// admits, so that nobody's score depends on what they may not read.
     pub bm25: f32,
+    /// The share of the query's information that the words of one of its passages hold, the greatest of these, 0 to 1: the
+    /// idf of the terms that occur in it over that of all terms of the query, those included that no passage has.
+    pub matched: f32,
     /// Cosine of its nearest passage; none if no passage has a vector of the query's model.
     pub cosine: Option<f32>,
     /// Which marks of the query any of its passages has: bit `n` stands for mark `n`.
@@ -86,6 +89,16 @@ pub struct Candidate {
     pub updated_at: Timestamp,
 }
 
+/// A thread as one text. Of several memories at one position the one with the least id counts, and only admitted ones.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ThreadScore {
+    /// Its BM25: document frequencies are those of [`Candidate::bm25`], the mean length is that of the threads of the
+    /// hits.
+    pub bm25: f32,
+    /// How many memories it has.
+    pub members: usize,
+}
+
 /// The answer of a store.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Candidates {
@@ -93,11 +106,8 @@ pub struct Candidates {
     /// with both scores. With context, the admitted memories at most [`NEIGHBOUR_DISTANCE_MAX`] from
     /// one of these in its thread, too.
     pub hits: Vec<Candidate>,
-    /// The threads of the hits: BM25 of each as one text. What stands at several memories of one
-    /// position counts once, for the one with the least id; only admitted memories count; document
-    /// frequencies are those of [`Candidate::bm25`], the mean length is that of these threads.
-    /// Empty without context.
-    pub threads: Vec<f32>,
+    /// The threads of the hits. Empty without context.
+    pub threads: Vec<ThreadScore>,
     /// The BM25 that a passage approaches which holds every term of the query ever so often: the sum of
     /// `(k1 + 1) idf` over the terms, those included that no passage has. 0 without terms.
     pub bm25_bound: f32,

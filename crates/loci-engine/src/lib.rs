@@ -50,7 +50,7 @@ pub use ops::list::{List, Listed};
 pub use ops::names::{Named, PlaceNouns};
 pub use ops::once::{Answer, Keyed};
 pub use ops::page::{HitPage, PageRequest};
-pub use ops::recall::{Hit, Recall, Recalled, Signals};
+pub use ops::recall::{FusionInput, Hit, Recall, Recalled, Signals};
 pub use ops::refile::{Refile, Refiled};
 pub use ops::relate::{Facts, Relate, Related, name_key};
 pub use ops::remember::{Embedding, Remember, Remembered, Similar, SimilarQuery};

@@ -3,20 +3,14 @@
 //!
 //! **Words and meaning.** Both scores are normalised over the query's candidates and summed with
 //! weights: on dialogue this finds more than reciprocal rank fusion, which throws the distances
-//! between scores away (`docs/retrieval.md`). Both begin at 0: no word in common, and at a right
-//! angle or beyond. Plain min-max would call the best candidate perfect however poor it is, so
-//! cosines are scaled to `same_cosine` of the model where none reaches it.
+//! between scores away (`docs/retrieval.md`). Words begin at 0, no word in common; meaning begins at a share of
+//! the mean cosine of the candidates. Plain min-max would call the best candidate perfect however poor it is, so
+//! cosines are scaled to `strong_cosine` where none reaches it.
 //!
-//! **The weight is the query's.** A side counts as much as it has understood of the query:
-//! - the words by their *coverage*: the best BM25 divided by that of a passage of mean length which
-//!   holds every term once. A pure identifier covers all of it, a paraphrase that meets a stray
-//!   word hardly anything, whose rarity would otherwise win;
-//! - the meaning by its *strength*: where the best cosine lies between `unrelated_cosine` of the model, which
-//!   any question reaches with something, and `same_cosine`.
-//!
-//! The weight of the words is `words c / (words c + (1 - words) strength)`, where `words` is their share
-//! between equals and `c` the cube of coverage over `full_coverage`, at most 1. In this way neither
-//! side drowns a query that only the other one understands.
+//! **The weight is the query's.** The weight of the words is a logistic function of a few [`Evidence`]s of how much
+//! either side has understood of the query; that of the meaning is the rest. Its coefficients are fitted to the
+//! training halves of sets of several kinds by `loci bench fusion`, and checked with each set left out
+//! (`docs/retrieval.md`).
 //!
 //! **Context.** In a thread, a text gains from the texts beside it, since an answer often shares no
 //! word with what it answers, and from the BM25 of the thread as a whole. Where no neighbour
@@ -29,26 +23,117 @@
 
 use std::collections::HashMap;
 
+/// The rank whose score says how far the best stands out from the others of its side.
+const MARGIN_RANK: usize = 10;
+/// Members of a thread up to which its BM25 counts in full: a longer one is about many things.
+const THREAD_MEMBERS: f64 = 20.0;
+/// The terms of a short query at most.
+const SHORT_TERMS: usize = 2;
 /// How good a neighbour counts as being where there is none, next to the text itself.
-const ABSENT_NEIGHBOUR: f64 = 0.5;
-/// How steeply the words lose their weight as they cover less of a query.
-const COVERAGE_POWER: i32 = 3;
+const ABSENT_NEIGHBOUR: f64 = 0.75;
+/// How far each of the two lists whose ranks are fused leans from the weights of the query to its own side.
+const LEAN: f64 = 0.3;
 /// BM25's `k1 + 1`: what a term that occurs ever so often scores, next to one that occurs once in a
 /// text of mean length.
 const SATURATION: f32 = 1.9;
 
-/// What each part of the ranking counts. Chosen on the first half of LoCoMo (`docs/retrieval.md`).
+/// How much words and meaning have understood of a query, each 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Evidence {
+    /// The share of the query that the best by words covers: its BM25 beside that of a passage of mean length which
+    /// holds every term once. Terms count by their rarity.
+    pub coverage: f64,
+    /// How far the best by words stands out from the tenth, as a share of its BM25.
+    pub words_margin: f64,
+    /// The cosine of the best by words beside the highest: a text that shares a stray word is far from the query.
+    pub agreement: f64,
+    /// Where the highest cosine lies between `weak_cosine` and `strong_cosine`.
+    pub strength: f64,
+    /// How far the highest cosine stands out from the tenth, in parts of the way from `weak_cosine` to `strong_cosine`.
+    pub meaning_margin: f64,
+    /// 1 for a query of one or two terms, else 0: a stray word covers much of it.
+    pub brevity: f64,
+}
+
+impl Evidence {
+    fn of(query: &Input<'_>) -> Self {
+        let descending = |mut scores: Vec<f32>| {
+            scores.sort_unstable_by(|left, right| right.total_cmp(left));
+            let at = |rank: usize| f64::from(scores.get(rank).copied().unwrap_or(0.0).max(0.0));
+            (at(0), at(MARGIN_RANK - 1))
+        };
+        let (bm25, bm25_behind) = descending(query.candidates.iter().map(|scores| scores.bm25).collect());
+        let (cosine, cosine_behind) = descending(query.candidates.iter().filter_map(|scores| scores.cosine).collect());
+        let best_by_words = query.candidates.iter().max_by(|left, right| {
+            left.bm25
+                .total_cmp(&right.bm25)
+                .then_with(|| left.cosine.unwrap_or(0.0).total_cmp(&right.cosine.unwrap_or(0.0)))
+        });
+        let its_cosine = best_by_words.and_then(|scores| scores.cosine).map_or(0.0, f64::from);
+        let range = query.strong_cosine - query.weak_cosine;
+        let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
+        Evidence {
+            coverage: share(bm25 * f64::from(SATURATION), f64::from(query.bm25_bound)),
+            words_margin: share(bm25 - bm25_behind, bm25),
+            agreement: share(its_cosine, cosine),
+            strength: share(cosine - query.weak_cosine, range),
+            meaning_margin: share(cosine - cosine_behind, range),
+            brevity: if query.terms <= SHORT_TERMS { 1.0 } else { 0.0 },
+        }
+    }
+}
+
+/// The logistic function that makes the weight of the words of [`Evidence`]: the words never count less for having
+/// understood more, nor more for what the meaning has understood.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WordsWeight {
+    /// Without any evidence.
+    pub bias: f64,
+    /// Of [`Evidence::coverage`], at least 0.
+    pub coverage: f64,
+    /// Of [`Evidence::words_margin`], at least 0.
+    pub words_margin: f64,
+    /// Of [`Evidence::agreement`], at least 0.
+    pub agreement: f64,
+    /// Of [`Evidence::strength`], at most 0.
+    pub strength: f64,
+    /// Of [`Evidence::meaning_margin`], at most 0.
+    pub meaning_margin: f64,
+    /// Of [`Evidence::brevity`], at most 0.
+    pub brevity: f64,
+}
+
+impl WordsWeight {
+    fn of(&self, evidence: &Evidence) -> f64 {
+        let sum = self.bias
+            + self.coverage * evidence.coverage
+            + self.words_margin * evidence.words_margin
+            + self.agreement * evidence.agreement
+            + self.strength * evidence.strength
+            + self.meaning_margin * evidence.meaning_margin
+            + self.brevity * evidence.brevity;
+        1.0 / (1.0 + (-sum).exp())
+    }
+}
+
+/// What each part of the ranking counts. Fitted to the training halves of twelve sets, as `loci bench fusion --fit` does
+/// (`docs/adr/0032-the-fusion-is-fitted-to-many-sets.md`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// The share of the words where both sides understand the query, 0 to 1.
-    pub words: f64,
-    /// Whether that share follows the query.
-    pub adaptive: bool,
-    /// The coverage with which the words have understood the query, 0 to 1.
-    pub full_coverage: f64,
-    /// The power of a normalised score that counts, so that one good text stands out from several
-    /// mediocre ones beside each other.
+    /// The weight of the words, by how much of the query either side has understood.
+    pub words_weight: WordsWeight,
+    /// A weight of the words for every query instead, 0 to 1.
+    pub fixed_words_weight: Option<f64>,
+    /// The power of the normalised BM25 that counts, so that one good text stands out from several mediocre ones
+    /// beside each other.
     pub contrast: f64,
+    /// The power of the share of the query's information that a text holds, beside the most of any: its BM25 counts less
+    /// where one word makes it.
+    pub matched: f64,
+    /// The same power of the normalised cosine.
+    pub meaning_contrast: f64,
+    /// The share of the mean cosine of the candidates that counts as no meaning in common, 0 to 1.
+    pub meaning_base: f64,
     /// The likeness to the query of a phase of work from which a text matters in it: the cosine of this model, and what
     /// the words add. Chosen on one half of `loci bench phases`.
     pub phase_floor: f64,
@@ -62,6 +147,10 @@ pub struct Weights {
     pub neighbours_meaning: f64,
     /// Of the thread as a whole.
     pub thread: f64,
+    /// How far the weight of the thread follows that of the words, 0 to 1.
+    pub thread_follows: f64,
+    /// How far it needs the text to be an answer by itself, 0 to 1.
+    pub thread_needs: f64,
     /// For the speaker that the query names.
     pub speaker: f64,
     /// For the time that the query names.
@@ -75,16 +164,28 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Self {
         Weights {
-            words: 0.55,
-            adaptive: true,
-            full_coverage: 0.6,
-            contrast: 1.5,
+            words_weight: WordsWeight {
+                bias: -4.0,
+                coverage: 4.0,
+                words_margin: 3.0,
+                agreement: 2.0,
+                strength: -1.0,
+                meaning_margin: -4.0,
+                brevity: -2.875,
+            },
+            fixed_words_weight: None,
+            contrast: 2.2125,
+            matched: 0.375,
+            meaning_contrast: 1.925,
+            meaning_base: 0.125,
             phase_floor: 0.23,
             phase_words: 3.5,
             near_neighbour: 0.35,
-            far_neighbour: 0.12,
+            far_neighbour: 0.0825,
             neighbours_meaning: 0.6,
             thread: 0.4,
+            thread_follows: 1.0,
+            thread_needs: 0.4688,
             speaker: 0.1,
             date: 0.3,
             time: 0.2,
@@ -92,6 +193,9 @@ impl Default for Weights {
         }
     }
 }
+
+/// The weight of the words where it does not follow the query.
+const FIXED_WORDS_WEIGHT: f64 = 0.55;
 
 impl Weights {
     /// The steps that [`without`](Self::without) knows.
@@ -102,10 +206,10 @@ impl Weights {
     #[must_use]
     pub fn without(self, step: &str) -> Option<Self> {
         Some(match step {
-            "words" => Weights { words: 0.0, adaptive: false, thread: 0.0, ..self },
-            "meaning" => Weights { words: 1.0, adaptive: false, ..self },
-            "adaptive" => Weights { adaptive: false, ..self },
-            "contrast" => Weights { contrast: 1.0, ..self },
+            "words" => Weights { fixed_words_weight: Some(0.0), thread: 0.0, ..self },
+            "meaning" => Weights { fixed_words_weight: Some(1.0), ..self },
+            "adaptive" => Weights { fixed_words_weight: Some(FIXED_WORDS_WEIGHT), ..self },
+            "contrast" => Weights { contrast: 1.0, meaning_contrast: 1.0, ..self },
             "neighbours" => Weights { near_neighbour: 0.0, far_neighbour: 0.0, ..self },
             "threads" => Weights { thread: 0.0, ..self },
             "speakers" => Weights { speaker: 0.0, ..self },
@@ -122,27 +226,14 @@ impl Weights {
 pub struct Scores {
     /// BM25, 0 where no word matches.
     pub bm25: f32,
+    /// The share of the query's information that its words hold, 0 to 1.
+    pub matched: f32,
     /// Cosine, if there is a vector to compare.
     pub cosine: Option<f32>,
     /// Its thread (an index of `threads`) and its position in it.
     pub place: Option<(usize, u64)>,
     /// Whether it has the speaker, the time, and any time that the query asks for.
     pub signals: Fits,
-}
-
-/// What the ranking of a query goes by.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Evidence {
-    /// What may be an answer.
-    pub candidates: Vec<Scores>,
-    /// The BM25 of each thread as one text.
-    pub threads: Vec<f32>,
-    /// What the BM25 of a text approaches that holds every term ever so often.
-    pub bm25_bound: f32,
-    /// The cosine that the model gives to the nearest of many unrelated texts.
-    pub unrelated_cosine: f32,
-    /// The cosine that it gives to texts that say nearly the same.
-    pub same_cosine: f32,
 }
 
 /// What a text has of that for which the query asks.
@@ -175,44 +266,82 @@ pub struct Fused {
     /// The whole, 0 to 1: the sum, on a scale from that of the candidate at `depth`, which any question
     /// finds, to the greatest of the query (1, if that is more).
     pub relevance: f64,
-    /// The words alone with their context, for a ranking by words; 0 where nothing fits.
+    /// The same sum with a greater weight of the words, for a ranking that leans to them; 0 if no text has a word of the
+    /// query.
     pub words_in_context: f64,
-    /// The meaning alone with its context, for a ranking by meaning.
+    /// The same sum with a greater weight of the meaning, for a ranking that leans to it.
     pub meaning_in_context: f64,
+}
+
+/// A thread as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Thread {
+    /// Its BM25 as one text.
+    pub bm25: f32,
+    /// How many texts it has.
+    pub members: usize,
+}
+
+/// A query with its candidates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Input<'a> {
+    /// The candidates.
+    pub candidates: &'a [Scores],
+    /// The threads that they are in.
+    pub threads: &'a [Thread],
+    /// The BM25 that a text approaches which holds every term of the query ever so often.
+    pub bm25_bound: f32,
+    /// How many terms the query has.
+    pub terms: usize,
+    /// A cosine that the model gives to the nearest of many unrelated texts.
+    pub weak_cosine: f64,
+    /// A cosine that it gives to texts that say nearly the same.
+    pub strong_cosine: f64,
 }
 
 /// The relevance of each candidate. The candidate that comes after `depth` better ones
 /// counts as irrelevant, so that a ranking which weighs relevance against age or importance still
 /// tells the better ones apart.
-pub fn fuse(evidence: &Evidence, weights: &Weights, depth: usize) -> Vec<Fused> {
-    let Evidence { candidates, threads, .. } = evidence;
-    let mut fused = normalised(evidence, weights);
+pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
+    let candidates = query.candidates;
+    let mut fused = normalised(query, weights);
     let around = Around::of(candidates, &fused);
     let has_threads = candidates.iter().any(|scores| scores.place.is_some());
-    let thread_max = threads.iter().copied().fold(0.0, f32::max);
+    let bm25_max = candidates.iter().map(|scores| scores.bm25).fold(0.0, f32::max);
+    let thread_max = query.threads.iter().map(|thread| thread.bm25).fold(0.0, f32::max);
+    let of_thread = |scores: &Scores, own: &Fused| match scores.place {
+        Some((thread, _)) if thread_max > 0.0 => {
+            let Thread { bm25, members } = query.threads[thread];
+            f64::from(bm25 / thread_max) * (THREAD_MEMBERS / members.max(1) as f64).sqrt().min(1.0)
+        }
+        None if has_threads => own.words,
+        _ => 0.0,
+    };
     let in_context: Vec<Fused> = candidates
         .iter()
         .zip(&fused)
         .map(|(scores, &own)| {
             let neighbours = if has_threads { around.neighbours(scores.place, own, weights) } else { (0.0, 0.0) };
-            let thread = match scores.place {
-                Some((thread, _)) if thread_max > 0.0 => f64::from(threads[thread] / thread_max),
-                None if has_threads => own.words,
-                _ => 0.0,
-            };
-            let by_words = own.words + neighbours.0 + weights.thread * thread;
-            let share = own.words_weight;
-            let context = share * neighbours.0 + (1.0 - share) * neighbours.1 + weights.thread * thread;
+            let thread = of_thread(scores, &own);
             let bonus = |has: bool, weight: f64| if has { weight } else { 0.0 };
             let signals = bonus(scores.signals.speaker, weights.speaker)
                 + bonus(scores.signals.date, weights.date)
                 + bonus(scores.signals.time, weights.time);
+            // With this weight of the words.
+            let own_part = |share: f64| share * own.words + (1.0 - share) * own.meaning;
+            let context = |share: f64| {
+                let follows = 1.0 - weights.thread_follows * (1.0 - share);
+                let needs = 1.0 - weights.thread_needs * (1.0 - own_part(share));
+                share * neighbours.0 + (1.0 - share) * neighbours.1 + weights.thread * follows * needs * thread
+            };
+            let whole = |share: f64| own_part(share) + context(share) + signals;
+            let share = own.words_weight;
             Fused {
-                context,
+                context: context(share),
                 signals,
-                relevance: share * own.words + (1.0 - share) * own.meaning + context + signals,
-                words_in_context: if by_words > 0.0 { by_words + signals } else { 0.0 },
-                meaning_in_context: own.meaning + neighbours.1 + signals,
+                relevance: whole(share),
+                words_in_context: if bm25_max > 0.0 { whole(share + LEAN * (1.0 - share)) } else { 0.0 },
+                meaning_in_context: whole(share - LEAN * share),
                 ..own
             }
         })
@@ -235,31 +364,33 @@ fn scale(fused: &mut [Fused], depth: usize) {
 }
 
 /// Words and meaning of each candidate on the scale of the query, and the weight of the words.
-fn normalised(evidence: &Evidence, weights: &Weights) -> Vec<Fused> {
-    let Evidence { candidates, bm25_bound, .. } = evidence;
+fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
+    let candidates = query.candidates;
     let bm25_max = candidates.iter().map(|scores| scores.bm25).fold(0.0, f32::max);
-    let cosines = || candidates.iter().filter_map(|scores| scores.cosine);
-    let has_cosines = cosines().next().is_some();
-    let cosine_max = f64::from(cosines().fold(0.0, f32::max));
-    let coverage = |bm25: f32| f64::from(bm25 * SATURATION / bm25_bound.max(f32::MIN_POSITIVE));
-    let (unrelated, same) = (f64::from(evidence.unrelated_cosine), f64::from(evidence.same_cosine));
-    let words_weight = match (bm25_max > 0.0, has_cosines) {
-        (true, true) if weights.adaptive => {
-            let strength = (cosine_max - unrelated) / (same - unrelated).max(f64::MIN_POSITIVE);
-            let words = weights.words * (coverage(bm25_max) / weights.full_coverage).min(1.0).powi(COVERAGE_POWER);
-            let meaning = (1.0 - weights.words) * strength.clamp(0.0, 1.0);
-            if words + meaning > 0.0 { words / (words + meaning) } else { weights.words }
-        }
-        (true, true) => weights.words,
-        (true, false) => 1.0,
+    let cosines: Vec<f64> =
+        candidates.iter().filter_map(|scores| scores.cosine).map(|cosine| f64::from(cosine.max(0.0))).collect();
+    let words_weight = match (bm25_max > 0.0, cosines.is_empty()) {
+        (true, false) => weights.fixed_words_weight.unwrap_or_else(|| weights.words_weight.of(&Evidence::of(query))),
+        (true, true) => 1.0,
         (false, _) => 0.0,
     };
-    let cosine_top = cosine_max.max(same) as f32;
-    let contrasted = |share: f32| f64::from(share).powf(weights.contrast);
+    let matched_max = candidates.iter().map(|scores| scores.matched).fold(0.0, f32::max);
+    let words = |scores: &Scores| {
+        // A text without a share has all of it where none has any.
+        let matched = if matched_max > 0.0 { f64::from(scores.matched / matched_max) } else { 1.0 };
+        f64::from(scores.bm25 / bm25_max).powf(weights.contrast) * matched.powf(weights.matched)
+    };
+    let cosine_base = weights.meaning_base * cosines.iter().sum::<f64>() / cosines.len().max(1) as f64;
+    let cosine_top = cosines.iter().copied().fold(query.strong_cosine, f64::max);
+    let meaning = |cosine: f32| {
+        let share = (f64::from(cosine) - cosine_base) / (cosine_top - cosine_base).max(f64::MIN_POSITIVE);
+        share.clamp(0.0, 1.0).powf(weights.meaning_contrast)
+    };
+    let coverage = |bm25: f32| f64::from(bm25 * SATURATION / query.bm25_bound.max(f32::MIN_POSITIVE)).min(1.0);
     let of = |scores: &Scores| Fused {
-        words: if bm25_max > 0.0 { contrasted(scores.bm25 / bm25_max) } else { 0.0 },
-        meaning: scores.cosine.map_or(0.0, |cosine| contrasted(cosine.max(0.0) / cosine_top)),
-        coverage: coverage(scores.bm25).min(1.0),
+        words: if bm25_max > 0.0 { words(scores) } else { 0.0 },
+        meaning: scores.cosine.map_or(0.0, meaning),
+        coverage: coverage(scores.bm25),
         words_weight,
         ..Fused::default()
     };
@@ -322,16 +453,15 @@ mod tests {
         Scores { bm25, cosine: Some(cosine), ..Scores::default() }
     }
 
-    fn evidence(candidates: &[Scores], threads: &[f32], bm25_bound: f32) -> Evidence {
-        let (candidates, threads) = (candidates.to_vec(), threads.to_vec());
-        Evidence { candidates, threads, bm25_bound, unrelated_cosine: 0.15, same_cosine: 0.5 }
+    fn fused(candidates: &[Scores], threads: &[f32], bm25_bound: f32, weights: &Weights, depth: usize) -> Vec<Fused> {
+        let threads: Vec<Thread> = threads.iter().map(|&bm25| Thread { bm25, members: 4 }).collect();
+        let query =
+            Input { candidates, threads: &threads, bm25_bound, terms: 3, weak_cosine: 0.15, strong_cosine: 0.5 };
+        fuse(&query, weights, depth)
     }
 
     fn relevance(candidates: &[Scores], bound: f32) -> Vec<f64> {
-        fuse(&evidence(candidates, &[], bound), &Weights::default(), usize::MAX)
-            .iter()
-            .map(|fused| fused.relevance)
-            .collect()
+        fused(candidates, &[], bound, &Weights::default(), usize::MAX).iter().map(|fused| fused.relevance).collect()
     }
 
     #[test]
@@ -351,8 +481,10 @@ mod tests {
         let words = [2.0, 1.0].map(|bm25| Scores { bm25, ..Scores::default() });
         let half = 0.5_f64.powf(Weights::default().contrast);
         assert_eq!(relevance(&words, 4.0), [1.0, half]);
-        let meaning = relevance(&[scores(0.0, 0.9), scores(0.0, 0.45)], 4.0);
-        assert!((meaning[0] - 1.0).abs() < 1e-6 && (meaning[1] - half).abs() < 1e-6);
+        let weights = Weights { meaning_base: 0.0, ..Weights::default() };
+        let half = 0.5_f64.powf(weights.meaning_contrast);
+        let meaning = fused(&[scores(0.0, 0.9), scores(0.0, 0.45)], &[], 4.0, &weights, usize::MAX);
+        assert!((meaning[0].relevance - 1.0).abs() < 1e-6 && (meaning[1].relevance - half).abs() < 1e-6);
     }
 
     #[test]
@@ -369,12 +501,11 @@ mod tests {
     fn a_thread_lifts_what_stands_in_it() {
         let at = |position, bm25| Scores { place: Some((0, position)), ..scores(bm25, 0.2) };
         let elsewhere = Scores { place: Some((1, 0)), ..scores(1.0, 0.2) };
-        let found =
-            fuse(&evidence(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0), &Weights::default(), usize::MAX);
+        let found = fused(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &Weights::default(), usize::MAX);
         assert!(found[1].relevance > found[2].relevance);
         assert!(found[1].context > found[2].context);
         let none = Weights::default().without("neighbours").and_then(|weights| weights.without("threads")).unwrap();
-        let apart = fuse(&evidence(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0), &none, usize::MAX);
+        let apart = fused(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &none, usize::MAX);
         assert!((apart[1].relevance - apart[2].relevance).abs() < 1e-9);
     }
 
@@ -382,8 +513,7 @@ mod tests {
     fn a_good_fact_does_not_drown_in_a_thread() {
         let fact = scores(4.0, 0.7);
         let chatter = |position| Scores { place: Some((0, position)), ..scores(2.0, 0.4) };
-        let found =
-            fuse(&evidence(&[fact, chatter(0), chatter(1), chatter(2)], &[3.0], 8.0), &Weights::default(), usize::MAX);
+        let found = fused(&[fact, chatter(0), chatter(1), chatter(2)], &[3.0], 8.0, &Weights::default(), usize::MAX);
         assert!(found[1..].iter().all(|chatter| chatter.relevance < found[0].relevance), "{found:?}");
     }
 
@@ -397,9 +527,9 @@ mod tests {
         ];
         for (step, fits) in rows {
             let candidates = [with(fits), with(Fits::default())];
-            let found = fuse(&evidence(&candidates, &[], 2.0), &Weights::default(), usize::MAX);
+            let found = fused(&candidates, &[], 2.0, &Weights::default(), usize::MAX);
             assert!(found[0].relevance > found[1].relevance, "{step}");
-            let off = fuse(&evidence(&candidates, &[], 2.0), &Weights::default().without(step).unwrap(), usize::MAX);
+            let off = fused(&candidates, &[], 2.0, &Weights::default().without(step).unwrap(), usize::MAX);
             assert!((off[0].relevance - off[1].relevance).abs() < 1e-9, "{step}");
         }
         assert!(Weights::STEPS.iter().all(|step| Weights::default().without(step).is_some()));
@@ -411,8 +541,7 @@ mod tests {
         let candidates = [8.0, 6.0, 5.0, 4.0].map(|bm25| Scores { bm25, ..Scores::default() });
         let relevance = |depth| {
             let weights = Weights { contrast: 1.0, ..Weights::default() };
-            let fused = fuse(&evidence(&candidates, &[], 16.0), &weights, depth);
-            fused.iter().map(|fused| fused.relevance).collect::<Vec<_>>()
+            fused(&candidates, &[], 16.0, &weights, depth).iter().map(|fused| fused.relevance).collect::<Vec<_>>()
         };
         assert_eq!(relevance(usize::MAX), [1.0, 0.75, 0.625, 0.5]);
         assert_eq!(relevance(3), [1.0, 0.5, 0.25, 0.0]);
@@ -432,14 +561,82 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_text_that_only_its_thread_speaks_for_does_not_push_an_answer_out() {
+        // A paraphrase of the answer, and a message without a word of the question in a thread that has them all.
+        let answer = Scores { place: Some((1, 0)), ..scores(0.0, 0.5) };
+        let stray = Scores { place: Some((0, 9)), matched: 0.1, ..scores(1.0, 0.2) };
+        let silent = Scores { place: Some((0, 0)), ..scores(0.0, 0.4) };
+        for members in [1, 20, 170] {
+            let threads = [Thread { bm25: 9.0, members }, Thread { bm25: 0.0, members: 1 }];
+            let candidates = [answer, stray, silent];
+            let query = Input {
+                candidates: &candidates,
+                threads: &threads,
+                bm25_bound: 22.0,
+                terms: 5,
+                weak_cosine: 0.15,
+                strong_cosine: 0.5,
+            };
+            let found = fuse(&query, &Weights::default(), usize::MAX);
+            assert!(found[1..].iter().all(|other| other.relevance < found[0].relevance), "{members}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_thread_counts_less() {
+        let candidates = [0, 1].map(|thread| Scores { place: Some((thread, 0)), matched: 0.5, ..scores(2.0, 0.3) });
+        let context = |members: usize| {
+            let threads = [Thread { bm25: 4.0, members }, Thread { bm25: 0.0, members: 1 }];
+            let query = Input {
+                candidates: &candidates,
+                threads: &threads,
+                bm25_bound: 8.0,
+                terms: 3,
+                weak_cosine: 0.15,
+                strong_cosine: 0.5,
+            };
+            let fused = fuse(&query, &Weights::default(), usize::MAX);
+            fused[0].context - fused[1].context
+        };
+        assert!((context(1) - context(20)).abs() < 1e-9);
+        assert!((context(80) * 2.0 - context(20)).abs() < 1e-9);
+    }
+
     proptest::proptest! {
         #[test]
+        fn what_is_no_worse_in_anything_comes_no_later(
+            all in proptest::collection::vec((0.0f32..9.0, 0.0f32..1.0, -0.2f32..1.0), 2..20),
+            terms in 1usize..12,
+        ) {
+            let candidates: Vec<_> =
+                all.iter().map(|&(bm25, matched, cosine)| Scores { matched, ..scores(bm25, cosine) }).collect();
+            let query = Input {
+                candidates: &candidates,
+                threads: &[],
+                bm25_bound: 18.0,
+                terms,
+                weak_cosine: 0.15,
+                strong_cosine: 0.5,
+            };
+            let found = fuse(&query, &Weights::default(), usize::MAX);
+            for (left, one) in candidates.iter().zip(&found) {
+                for (right, other) in candidates.iter().zip(&found) {
+                    let is_no_worse =
+                        left.bm25 >= right.bm25 && left.matched >= right.matched && left.cosine >= right.cosine;
+                    proptest::prop_assert!(!is_no_worse || one.relevance >= other.relevance - 1e-9);
+                    proptest::prop_assert!(!is_no_worse || one.words_in_context >= other.words_in_context - 1e-9);
+                    proptest::prop_assert!(!is_no_worse || one.meaning_in_context >= other.meaning_in_context - 1e-9);
+                }
+            }
+        }
+
         fn relevance_is_a_share(bm25 in proptest::collection::vec(0.0f32..50.0, 0..20)) {
             let candidates: Vec<_> = (0_u64..).zip(&bm25).map(|(position, &bm25)| Scores {
                 place: (position % 3 != 0).then_some((position as usize % 2, position)),
                 ..scores(bm25, bm25 / 25.0 - 1.0)
             }).collect();
-            for fused in fuse(&evidence(&candidates, &[1.0, 0.0], 60.0), &Weights::default(), usize::MAX) {
+            for fused in fused(&candidates, &[1.0, 0.0], 60.0, &Weights::default(), usize::MAX) {
                 proptest::prop_assert!((0.0..=1.0).contains(&fused.relevance));
                 proptest::prop_assert!((0.0..=1.0).contains(&fused.words_weight));
             }

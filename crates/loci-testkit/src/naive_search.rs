@@ -16,7 +16,7 @@ use std::slice;
 
 use loci_core::{
     Candidate, CandidateQuery, Candidates, MARKS_MAX, Memory, ModelId, NEIGHBOUR_DISTANCE_MAX, Passage, QueryVector,
-    Space, ThreadPlace, Vector,
+    Space, ThreadPlace, ThreadScore, Vector,
 };
 
 use crate::naive_store::{Record, State};
@@ -24,10 +24,11 @@ use crate::naive_store::{Record, State};
 const K1: f64 = 0.9;
 const B: f64 = 0.4;
 
-/// How one passage scored: BM25, and the cosine if it has a vector of the query's model.
+/// How one passage scored: BM25, the share of the query that its words hold, and the cosine if it has a vector of the query's model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PassageScore {
     pub(crate) bm25: f32,
+    pub(crate) matched: f32,
     pub(crate) cosine: Option<f32>,
 }
 
@@ -47,6 +48,7 @@ pub(crate) fn scored<'a>(state: &'a State, query: &CandidateQuery<'_>) -> Vec<Sc
     let statistics = Statistics::of(&admitted, query.terms);
     let score = |(passage, vectors): (&Passage, &BTreeMap<ModelId, Vector>)| PassageScore {
         bm25: statistics.bm25(slice::from_ref(&passage)) as f32,
+        matched: statistics.matched(passage) as f32,
         cosine: query.vector.and_then(|vector| vector_cosine(vector, vectors.get(&vector.model)?)),
     };
     let scored = |record: &'a Record| {
@@ -112,6 +114,7 @@ fn candidate(record: &Record, scores: &[PassageScore], marks: &[String]) -> Cand
     Candidate {
         id: memory.id.clone(),
         bm25: by_words.map_or(0.0, |(_, bm25)| bm25),
+        matched: scores.iter().map(|score| score.matched).fold(0.0, f32::max),
         cosine: by_meaning.map(|(_, cosine)| cosine),
         marks: present.map(|(number, _)| 1 << number).sum(),
         place_in_thread: None,
@@ -140,9 +143,9 @@ pub(crate) fn are_neighbours(left: &Memory, right: &Memory) -> bool {
     })
 }
 
-/// Gives the hits their places in threads and returns the BM25 of each of these threads; neither
+/// Gives the hits their places in threads and returns the score of each of these threads; neither
 /// without context.
-pub(crate) fn place_in_threads(state: &State, query: &CandidateQuery<'_>, hits: &mut [Candidate]) -> Vec<f32> {
+pub(crate) fn place_in_threads(state: &State, query: &CandidateQuery<'_>, hits: &mut [Candidate]) -> Vec<ThreadScore> {
     if !query.with_context {
         return Vec::new();
     }
@@ -167,12 +170,14 @@ pub(crate) fn place_in_threads(state: &State, query: &CandidateQuery<'_>, hits: 
                 by_position.entry(position).or_insert(record);
             }
         }
-        by_position.into_values().flat_map(|record| &record.passages).collect()
+        (by_position.len(), by_position.into_values().flat_map(|record| &record.passages).collect())
     };
-    let texts: Vec<Vec<&Passage>> = threads.into_iter().map(text).collect();
-    let mean_length = texts.iter().map(|text| length(text)).sum::<f64>() / texts.len() as f64;
+    let texts: Vec<(usize, Vec<&Passage>)> = threads.into_iter().map(text).collect();
+    let mean_length = texts.iter().map(|(_, text)| length(text)).sum::<f64>() / texts.len() as f64;
     let statistics = Statistics { mean_length, ..Statistics::of(&admitted, query.terms) };
-    texts.iter().map(|text| statistics.bm25(text) as f32).collect()
+    let score =
+        |(members, text): &(usize, Vec<_>)| ThreadScore { bm25: statistics.bm25(text) as f32, members: *members };
+    texts.iter().map(score).collect()
 }
 
 /// The cosine of two vectors of one model.
@@ -212,6 +217,16 @@ impl Statistics {
             if count == 0.0 { 0.0 } else { inverse_frequency * count * (K1 + 1.0) / (count + saturation) }
         });
         parts.sum()
+    }
+
+    /// The share of the idf of all terms that those have which occur in the passage; 0 without terms.
+    fn matched(&self, passage: &Passage) -> f64 {
+        let sum = |is_counted: &dyn Fn(&str) -> bool| -> f64 {
+            let counted = self.inverse_frequencies.iter().filter(|(term, _)| is_counted(term));
+            counted.map(|(_, inverse_frequency)| inverse_frequency).sum()
+        };
+        let all = sum(&|_| true);
+        if all > 0.0 { sum(&|term| occurrences(slice::from_ref(&passage), term) > 0.0) / all } else { 0.0 }
     }
 
     /// What no BM25 reaches.

@@ -639,6 +639,14 @@ pub enum Bench {
     /// facts among chat, filed and asked by tool calls. Fails if a kind of question stays below its
     /// floor.
     Needles(Needles),
+    /// Measure how well the tools find answers in sets of several kinds, beside words and vectors alone
+    ///
+    /// `scripts/retrieval-sets` builds the sets. Each is filed once, into a store that stays beside it.
+    Sets(Sets),
+    /// Measure the fusion of words and meaning on these sets, and fit its weights
+    ///
+    /// The weights are fitted to the training halves, and checked with each set left out in turn.
+    Fusion(Fusion),
     /// Measure which memories matter in which phases of work, and where the floor of `memory_recall` is best
     ///
     /// Invented memories of two projects, with the phases in which they matter: the floor is fitted on the first and
@@ -711,6 +719,42 @@ pub struct Needles {
     /// Write the figures and the rank of every fact into this file, too, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Sets {
+    /// The folder that scripts/retrieval-sets has filled
+    // As for LoCoMo, it stands in for the option of every command.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub data: String,
+    /// Only these sets
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Which questions: those for training, those for testing, or all
+    #[arg(long, value_name = "HALF", default_value = "test", value_parser = ["train", "test", "all"])]
+    pub half: String,
+    /// Rank without this step, to see what it gives; may be given several times
+    #[arg(long, value_name = "STEP")]
+    pub without: Vec<String>,
+    /// Write the figures into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Fusion {
+    /// The folder that scripts/retrieval-sets has filled
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub data: String,
+    /// Only these sets
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Fit the weights, else report those in use
+    #[arg(long)]
+    pub fit: bool,
+    /// How many times each number is tried again, at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 8)]
+    pub rounds: u32,
 }
 
 #[derive(Args)]

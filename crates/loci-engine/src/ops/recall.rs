@@ -9,15 +9,15 @@ use std::vec;
 
 use loci_core::{
     Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, CosineScale, Filter, Forgotten, MARKS_MAX,
-    Memory, MemoryId, QueryVector, Result, Superseded, Tier, Timestamp,
+    Memory, MemoryId, QueryVector, Result, Superseded, ThreadScore, Tier, Timestamp,
 };
 use loci_search::dates;
 use loci_search::document::TIME;
-use loci_search::fusion::{Evidence, Fits, Fused, Scores, fuse, reciprocal_rank};
+use loci_search::fusion::{self, Fits, Fused, Input, Scores, fuse, reciprocal_rank};
 use loci_search::query::Query;
 
 use crate::ops::repeats;
-use crate::{Engine, FusionWeights, SearchMode, check};
+use crate::{Engine, FusionWeights, SearchMode, Weights, check};
 
 /// Candidates that are scored for each result, so that the caller's own ranking has a choice, and
 /// enough are left of pairs.
@@ -93,11 +93,10 @@ pub struct Signals {
     /// How many of the identifiers that the query names it holds. What holds more comes first, whatever its score by
     /// the caller's ranking, unless that is negative infinity.
     pub identifiers: usize,
-    /// Its place by words among the candidates, with what its thread adds, from 1; none if no word of the
-    /// query occurs in it or around it.
+    /// Its place, from 1, in the list of the candidates that leans to the words; none if no candidate has a word of the
+    /// query.
     pub rank_by_words: Option<usize>,
-    /// Its place by meaning among the candidates, with what its neighbours add, from 1; none if
-    /// nothing could be compared.
+    /// Its place, from 1, in the list that leans to the meaning; none if it could not be compared.
     pub rank_by_meaning: Option<usize>,
     /// How often it was returned before; 0 unless the request counts accesses.
     pub access_count: u64,
@@ -215,6 +214,53 @@ struct Holders {
     is_cut: bool,
 }
 
+/// The candidates of a question, as the fusion sees them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FusionInput {
+    /// The memories.
+    pub ids: Vec<MemoryId>,
+    /// Their scores, in the same order.
+    pub scores: Vec<Scores>,
+    /// How many identifiers of the question each holds.
+    pub identifiers: Vec<usize>,
+    /// The threads that they are in.
+    pub threads: Vec<fusion::Thread>,
+    /// As in [`fusion::Input`].
+    pub bm25_bound: f32,
+    /// As in [`fusion::Input`].
+    pub terms: usize,
+    /// How the cosines are to be read.
+    pub cosines: CosineScale,
+}
+
+impl FusionInput {
+    fn of(&self) -> Input<'_> {
+        Input {
+            candidates: &self.scores,
+            threads: &self.threads,
+            bm25_bound: self.bm25_bound,
+            terms: self.terms,
+            weak_cosine: f64::from(self.cosines.unrelated),
+            strong_cosine: f64::from(self.cosines.same),
+        }
+    }
+
+    /// The candidates by their relevance with these weights, best first: those that hold more identifiers before others.
+    pub fn ranked(&self, weights: &Weights) -> Vec<usize> {
+        let fused = fuse(&self.of(), weights, usize::MAX);
+        let mut order = self.ordered(&|index| fused[index].relevance);
+        order.sort_by_key(|index| std::cmp::Reverse(self.identifiers[*index]));
+        order
+    }
+
+    /// The candidates by a score, highest first, ties by id.
+    pub fn ordered(&self, score: &dyn Fn(usize) -> f64) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.ids.len()).collect();
+        order.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then_with(|| self.ids[*a].cmp(&self.ids[*b])));
+        order
+    }
+}
+
 /// A candidate with its score.
 type Ranked<'a> = (f64, Signals, &'a Candidate);
 /// The candidates in the order of results, and those that were returned before.
@@ -285,12 +331,7 @@ impl Engine {
         paging: Option<&Paging<'_>>,
     ) -> Result<Ranking> {
         check::query("query", request.query)?;
-        let mut filter = self.filter(caller, request.collections.clone());
-        (filter.tiers, filter.thread) = (request.tiers.clone(), request.thread.clone());
-        filter.sections.clone_from(&request.sections);
-        check::tags("tags", &request.tags)?;
-        filter.tags.clone_from(&request.tags);
-        filter.superseded = Superseded::Hide;
+        let mut filter = self.recall_filter(caller, request)?;
         filter.forgotten = paging.map_or(filter.forgotten, |paging| paging.forgotten);
 
         let ready_by = self.begin_search();
@@ -461,33 +502,46 @@ impl Engine {
         scale: CosineScale,
         depth: usize,
     ) -> Vec<Fused> {
-        let scores = |hit: &Candidate| {
-            let stored_on = dates::day(hit.created_at.microseconds());
-            Scores {
-                bm25: hit.bm25,
-                cosine: hit.cosine,
-                place: hit.place_in_thread.map(|place| (place.thread, place.position)),
-                signals: Fits {
-                    speaker: hit.marks & marks.speakers != 0,
-                    date: hit.marks & marks.dates != 0
-                        || query.days.as_ref().is_some_and(|days| days.contains(&stored_on)),
-                    time: hit.marks & marks.time != 0,
-                },
-            }
-        };
         if self.search_mode == SearchMode::Vector {
             let meaning = |hit: &Candidate| f64::from(hit.cosine.unwrap_or(0.0).max(0.0));
             let of = |meaning| Fused { meaning, meaning_in_context: meaning, relevance: meaning, ..Fused::default() };
             return candidates.hits.iter().map(meaning).map(of).collect();
         }
-        let evidence = Evidence {
-            candidates: candidates.hits.iter().map(scores).collect(),
-            threads: candidates.threads.clone(),
-            bm25_bound: candidates.bm25_bound,
-            unrelated_cosine: scale.unrelated,
-            same_cosine: scale.same,
-        };
-        fuse(&evidence, &self.weights, depth)
+        let input = input(candidates, query, marks, scale);
+        fuse(&input.of(), &self.weights, depth)
+    }
+
+    /// The candidates of a question as the fusion sees them, for fitting its weights.
+    ///
+    /// # Errors
+    /// As for [`recall`](Engine::recall).
+    pub fn fusion_input(&self, caller: &Caller, request: &Recall<'_>) -> Result<FusionInput> {
+        check::query("query", request.query)?;
+        let filter = self.recall_filter(caller, request)?;
+        let (vector, scale, _) = self.query_vector(request.query)?;
+        let query = Query::parse(request.query, dates::day(filter.live_at.microseconds()));
+        let marks = Marks::of(&query);
+        let wanted = candidates_for(request.limit);
+        let find = |required: &[String], wanted| self.find(&filter, &query, &marks, required, vector.as_ref(), wanted);
+        let mut candidates = find(&[], wanted)?;
+        let pool = Pool { filter: &filter, limit: request.limit, paging: None, find: &find };
+        let identified = self.identified(&pool, &query, &mut candidates)?;
+        let held = |hit: &Candidate| identified.get(&hit.id).copied().unwrap_or(0);
+        let mut input = input(&candidates, &query, &marks, scale);
+        input.identifiers = candidates.hits.iter().map(held).collect();
+        input.ids = candidates.hits.into_iter().map(|hit| hit.id).collect();
+        Ok(input)
+    }
+
+    /// The memories that a question may be answered by.
+    fn recall_filter(&self, caller: &Caller, request: &Recall<'_>) -> Result<Filter> {
+        let mut filter = self.filter(caller, request.collections.clone());
+        (filter.tiers, filter.thread) = (request.tiers.clone(), request.thread.clone());
+        filter.sections.clone_from(&request.sections);
+        check::tags("tags", &request.tags)?;
+        filter.tags.clone_from(&request.tags);
+        filter.superseded = Superseded::Hide;
+        Ok(filter)
     }
 
     /// How often each candidate was returned before.
@@ -587,6 +641,36 @@ fn ranked<'a>(
         (ranking(&signals), signals, candidate)
     };
     candidates.iter().zip(fused).enumerate().map(rank).collect()
+}
+
+/// The scores of the candidates of a question, whose cosines are to be read on this scale.
+fn input(candidates: &Candidates, query: &Query, marks: &Marks, scale: CosineScale) -> FusionInput {
+    let thread = |thread: &ThreadScore| fusion::Thread { bm25: thread.bm25, members: thread.members };
+    FusionInput {
+        ids: Vec::new(),
+        scores: candidates.hits.iter().map(|hit| scores(hit, query, marks)).collect(),
+        identifiers: Vec::new(),
+        threads: candidates.threads.iter().map(thread).collect(),
+        bm25_bound: candidates.bm25_bound,
+        terms: query.terms.len(),
+        cosines: scale,
+    }
+}
+
+/// A candidate as the fusion sees it.
+fn scores(hit: &Candidate, query: &Query, marks: &Marks) -> Scores {
+    let stored_on = dates::day(hit.created_at.microseconds());
+    Scores {
+        bm25: hit.bm25,
+        matched: hit.matched,
+        cosine: hit.cosine,
+        place: hit.place_in_thread.map(|place| (place.thread, place.position)),
+        signals: Fits {
+            speaker: hit.marks & marks.speakers != 0,
+            date: hit.marks & marks.dates != 0 || query.days.as_ref().is_some_and(|days| days.contains(&stored_on)),
+            time: hit.marks & marks.time != 0,
+        },
+    }
 }
 
 /// The place of each candidate, from 1, by its score, ties by id; none for those without.

@@ -1,6 +1,6 @@
 //! What stands around the best: their neighbours and their threads.
 
-use loci_core::NEIGHBOUR_DISTANCE_MAX;
+use loci_core::{NEIGHBOUR_DISTANCE_MAX, ThreadScore};
 use loci_search::index::bm25;
 
 use super::NONE;
@@ -35,12 +35,15 @@ impl Search<'_> {
         numbers.dedup();
     }
 
-    /// BM25 of each thread as one text.
-    pub(super) fn thread_scores(&self, threads: &[u32]) -> Vec<f32> {
+    /// Each thread as one text.
+    pub(super) fn thread_scores(&self, threads: &[u32]) -> Vec<ThreadScore> {
         let mut passages: Vec<(u32, usize)> = Vec::new();
+        let mut scores = vec![ThreadScore::default(); threads.len()];
         for (place, thread) in threads.iter().enumerate() {
-            let slots = self.counted(*thread).into_iter().flat_map(|number| self.index.slots_of(number));
-            passages.extend(slots.map(|slot| (slot, place)));
+            for number in self.counted(*thread) {
+                scores[place].members += 1;
+                passages.extend(self.index.slots_of(number).map(|slot| (slot, place)));
+            }
         }
         passages.sort_unstable();
         let mut lengths = vec![0_u64; threads.len()];
@@ -49,7 +52,6 @@ impl Search<'_> {
         }
         let mean_length = (lengths.iter().sum::<u64>() as f64 / threads.len() as f64) as f32;
         let slots: Vec<u32> = passages.iter().map(|(slot, _)| *slot).collect();
-        let mut scores = vec![0.0; threads.len()];
         for (term, factor) in self.query.terms.iter().zip(self.words.factors()) {
             let mut counts = vec![0_u32; threads.len()];
             self.index.texts.postings.counts_of(term, &slots, |passage, count| {
@@ -57,7 +59,7 @@ impl Search<'_> {
                 *sum = sum.saturating_add(count);
             });
             for ((score, count), length) in scores.iter_mut().zip(counts).zip(&lengths) {
-                *score += bm25(*factor, count, *length as f32, mean_length);
+                score.bm25 += bm25(*factor, count, *length as f32, mean_length);
             }
         }
         scores

@@ -32,6 +32,7 @@ struct Looked {
 #[derive(Clone, Default)]
 struct Scored {
     words: Option<Best>,
+    matched: f32,
     meaning: Option<Best>,
     marks: u64,
 }
@@ -158,9 +159,12 @@ impl Search<'_> {
         looked.sort_unstable_by_key(|passage| passage.slot);
         let slots: Vec<u32> = looked.iter().map(|passage| passage.slot).collect();
         let mut scored = vec![Scored::default(); numbers.len()];
-        for (passage, score) in looked.iter().zip(self.index.texts.postings.scores(&self.words, &slots)) {
+        let postings = &self.index.texts.postings;
+        let words = postings.scores(&self.words, &slots).into_iter().zip(postings.matched(&self.words, &slots));
+        for (passage, (score, matched)) in looked.iter().zip(words) {
             let scored = &mut scored[passage.memory as usize];
             Best::raise(&mut scored.words, score, passage.position);
+            scored.matched = scored.matched.max(matched);
             let cosine = self.meaning.and_then(|(vectors, query)| vectors.cosine(query, passage.slot));
             if let Some(cosine) = cosine {
                 Best::raise(&mut scored.meaning, cosine, passage.position);
@@ -187,6 +191,7 @@ impl Search<'_> {
         Some(Candidate {
             id: MemoryId::new(record.id().to_text()),
             bm25: scored.words.map_or(0.0, |best| best.score),
+            matched: scored.matched,
             cosine: scored.meaning.map(|best| best.score),
             marks: scored.marks,
             place_in_thread: thread.map(|thread| ThreadPlace { thread, position }),

@@ -98,9 +98,10 @@ fn check_hits(all: &[Scored<'_>], query: &CandidateQuery<'_>, found: &Candidates
 
 fn check_hit(hit: &Candidate, scored: &Scored<'_>) {
     let expected = &scored.candidate;
-    let Candidate { bm25, cosine, passage, place_in_thread, .. } = *hit;
-    assert_eq!(*hit, Candidate { bm25, cosine, passage, place_in_thread, ..expected.clone() });
+    let Candidate { bm25, matched, cosine, passage, place_in_thread, .. } = *hit;
+    assert_eq!(*hit, Candidate { bm25, matched, cosine, passage, place_in_thread, ..expected.clone() });
     assert!(are_near(bm25, expected.bm25), "{hit:?} {expected:?}");
+    assert!(are_near(matched, expected.matched), "{hit:?} {expected:?}");
     assert_eq!(cosine.is_some(), expected.cosine.is_some());
     let Some(chosen) = scored.passages.get(passage as usize) else {
         assert!(scored.passages.is_empty() && passage == 0, "{hit:?} names no passage");
@@ -130,8 +131,9 @@ fn check_threads(state: &State, query: &CandidateQuery<'_>, found: &Candidates) 
     let of_store: BTreeSet<_> = pairs.iter().map(|(thread, _)| thread).collect();
     assert_eq!((pairs.len(), of_store.len()), (threads.len(), threads.len()), "{found:?} mixes threads");
     for (thread, expected) in pairs {
-        let (bm25, expected) = (found.threads[thread], threads[expected]);
-        assert!(are_near(bm25, expected), "a thread scores {bm25}, not {expected}, for {query:?}");
+        let (scored, expected) = (found.threads[thread], threads[expected]);
+        assert!(are_near(scored.bm25, expected.bm25), "a thread scores {scored:?}, not {expected:?}, for {query:?}");
+        assert_eq!(scored.members, expected.members, "for {query:?}");
     }
 }
 

@@ -2,14 +2,14 @@
 
 use loci_core::{
     CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, OwnerFilter, QueryVector, Superseded, Thread,
-    ThreadPlace, Tier, Visibility,
+    ThreadPlace, ThreadScore, Tier, Visibility,
 };
 
 use super::examples::{NOW, delete, filter, memory, message, passage, put, reader, replace, space, with_vector, words};
 use super::searching::{ask, ids, near};
 use super::{MakeStore, StoreAndTokens};
 
-const NO_THREADS: &[f32] = &[];
+const NO_THREADS: &[ThreadScore] = &[];
 
 fn store_as(store: &dyn StoreAndTokens, memory: &Memory, content: &str) {
     store.commit(put(memory, vec![passage(content)])).expect("the commit succeeds");
@@ -42,7 +42,7 @@ fn place(found: &Candidates, id: &str) -> ThreadPlace {
 
 /// BM25 of the thread that a hit is in.
 fn thread_score(found: &Candidates, id: &str) -> f32 {
-    found.threads[place(found, id).thread]
+    found.threads[place(found, id).thread].bm25
 }
 
 /// The part of one term in BM25.
@@ -196,14 +196,14 @@ pub(super) fn a_thread_is_scored_as_one_text(make: MakeStore<'_>) {
     let by_ann = Filter { owner: OwnerFilter::of(Some("ann")), ..filter() };
     let found = with_context(&*store, &by_ann, &["first", "absent"], &[]);
     // Three passages, of which one has the word; the only thread is as long as the mean.
-    near(found.threads[0], part((1.0_f32 + 2.5 / 1.5).ln(), 1.0, 7.0, 7.0));
+    near(found.threads[0].bm25, part((1.0_f32 + 2.5 / 1.5).ln(), 1.0, 7.0, 7.0));
     assert_eq!(found.threads.len(), 1);
     let vectored = vec![with_vector(passage("x"), &[127, 0])];
     store.commit(put(&message("dora", 0), vectored)).expect("the commit succeeds");
     let vector = QueryVector { model: ModelId::new("test"), values: vec![1.0, 0.0] };
     let filter = filter();
     let query = CandidateQuery { vector: Some(&vector), with_context: true, ..CandidateQuery::of(&filter, 9) };
-    assert_eq!(ask(&*store, &query).threads, [0.0], "no words, no score");
+    assert_eq!(ask(&*store, &query).threads, [ThreadScore { bm25: 0.0, members: 1 }], "no words, no score");
 }
 
 pub(super) fn a_position_counts_once_in_its_thread(make: MakeStore<'_>) {
@@ -218,7 +218,8 @@ pub(super) fn a_position_counts_once_in_its_thread(make: MakeStore<'_>) {
         let found = with_context(&*store, filter, &["tree", "cat"], &["tree"]);
         assert_eq!(ids(&found), expected_ids, "all of a position come along");
         assert_eq!(found.threads.len(), 1);
-        found.threads[0]
+        assert_eq!(found.threads[0].members, 2, "a position counts once");
+        found.threads[0].bm25
     };
     // The only thread is as long as the mean, whatever its length.
     let expected = |passages: f32, counts: f32| {

@@ -58,6 +58,7 @@ pub(super) fn words_are_scored_by_bm25_over_what_the_filter_admits(make: MakeSto
     let expected = Candidate {
         id: placed.id.clone(),
         bm25: LN_2,
+        matched: 0.0,
         cosine: None,
         passage: 1,
         collection: Some("a".into()),
@@ -69,7 +70,10 @@ pub(super) fn words_are_scored_by_bm25_over_what_the_filter_admits(make: MakeSto
         updated_at: placed.updated_at,
     };
     near(found.hits[0].bm25, LN_2);
-    assert_eq!(found.hits, [Candidate { bm25: found.hits[0].bm25, ..expected }]);
+    let Candidate { bm25, matched, .. } = found.hits[0];
+    assert_eq!(found.hits, [Candidate { bm25, matched, ..expected }]);
+    // The word that no passage has is rarer: its idf is ln(1 + 2.5 / 0.5).
+    near(matched, LN_2 / (LN_2 + 6.0_f32.ln()));
     assert_eq!((found.passages, found.passages_without_vector), (2, 0));
     let hidden = Memory { owner: Some("ann".to_owned()), visibility: Visibility::Private, ..memory("hidden") };
     let long = passage("cat cat cat dog mouse bird fish");

@@ -63,6 +63,20 @@ impl Postings {
         scores
     }
 
+    /// The share of the query's [bound](WordQuery::bound) that the terms have which occur in each of the slots, 0 to 1. The
+    /// slots ascend and are admitted.
+    pub fn matched(&self, query: &WordQuery<'_>, slots: &[u32]) -> Vec<f32> {
+        let mut matched = vec![0.0; slots.len()];
+        for term in &query.terms {
+            term.view.seek(slots, |index, count| {
+                if count > 0 {
+                    matched[index] += term.factor / query.bound();
+                }
+            });
+        }
+        matched
+    }
+
     /// The admitted slots that have all the terms, whatever the count, ascending; none for no terms.
     pub fn holding(&self, terms: &[String], admitted: Admitted<'_>) -> Vec<u32> {
         let mut by_length: Vec<&String> = terms.iter().collect();

@@ -34,6 +34,13 @@ const FOUND: usize = 5;
 /// The user of the conversations.
 const USER: &str = "needles";
 
+/// The facts of this benchmark, in order, and its questions, each with the number of the fact that answers it.
+pub fn facts(distractors: usize) -> (Vec<String>, Vec<(String, usize)>) {
+    let [shelf, _] = material::shelves(1, distractors);
+    let facts = shelf.facts.into_iter().map(|fact| fact.text).collect();
+    (facts, shelf.questions.into_iter().map(|question| (question.text, question.fact)).collect())
+}
+
 /// A question that was asked.
 struct Asked {
     class: Class,
