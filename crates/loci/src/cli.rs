@@ -635,9 +635,9 @@ pub enum Bench {
     Locomo(Locomo),
     /// Measure whether the tools find what must be found, among invented facts
     ///
-    /// Paraphrases, identifiers, names, phrases, dates, scripts, near-duplicates, long documents and
-    /// facts among chat, filed and asked by tool calls. Fails if a kind of question stays below its
-    /// floor.
+    /// Paraphrases, identifiers, names, phrases, dates, relative times, scripts, near-duplicates, long documents and
+    /// facts among chat, filed and asked by tool calls, beside what words and vectors alone find. Fails if a kind of
+    /// question stays below its floor.
     Needles(Needles),
     /// Measure how well the tools find answers in sets of several kinds, beside words and vectors alone
     ///
@@ -707,6 +707,10 @@ pub struct Locomo {
 
 #[derive(Args)]
 pub struct Needles {
+    /// Which questions: the reported ones in English (test), those in or to other languages (languages), or those that
+    /// the weights were fitted on (train)
+    #[arg(long, value_name = "SET", default_value = "test", value_parser = ["test", "languages", "train"])]
+    pub set: String,
     /// How many facts answer no question
     #[arg(long, value_name = "NUMBER", default_value_t = 1_500, value_parser = clap::value_parser!(u32).range(..=20_000))]
     pub distractors: u32,

@@ -91,6 +91,14 @@ impl<'a> Laboratory<'a> {
     /// # Errors
     /// As for [`Parts::open`].
     pub fn open(&self, data: &Path) -> Result<Parts, Failure> {
+        self.open_searching(data, self.settings.search)
+    }
+
+    /// The same, and finds candidates in this way.
+    ///
+    /// # Errors
+    /// As for [`Parts::open`].
+    pub fn open_searching(&self, data: &Path, search: SearchMode) -> Result<Parts, Failure> {
         let policy = Policy { message_ttl_seconds: limits::TTL_DAYS_MAX * DAY_SECONDS, ..self.settings.policy };
         let wiring = Wiring {
             embedder: Arc::clone(&self.embedder),
@@ -99,7 +107,7 @@ impl<'a> Laboratory<'a> {
             weights: self.weights,
             search_wait: None,
         };
-        Parts::open_with(self.settings, data, wiring)
+        Parts::open_with(&Settings { search, ..self.settings.clone() }, data, wiring)
     }
 }
 

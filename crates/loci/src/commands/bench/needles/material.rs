@@ -1,56 +1,25 @@
 //! What is filed and what is asked.
 
 use super::super::corpus::Random;
-use super::{distractors, exact, paraphrases, similar, times};
+use super::distractors;
+
+const PARAPHRASES: &str = include_str!("paraphrases.tsv");
+const EXACT: &str = include_str!("exact.tsv");
+const LANGUAGES: &str = include_str!("languages.tsv");
+const TRAIN: &str = include_str!("train.tsv");
 
 /// Days that lie between most facts and the questions, so that age favours none.
 pub const DAYS_AGO: i64 = 20;
 
-/// Kinds of questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// The fact shares no word with the question.
-    Paraphrase,
-    /// The same, and the question begins with a pronoun that useless facts have.
-    StrayWord,
-    /// Error codes, paths, versions, names in code, hashes.
-    Identifier,
-    /// Names of people among others of whom they share a part.
-    Name,
-    /// Quoted phrases among facts with the same words in another order.
-    Phrase,
-    /// Days in another notation.
-    Date,
-    /// Times that mean something only on the day of the question.
-    RelativeTime,
-    /// A word of a fact in a script other than Latin.
-    Script,
-    /// Facts that differ in one number or name.
-    NearDuplicate,
-    /// A sentence within a long text.
-    LongDocument,
-    /// A fact among the messages of conversations.
-    Mixed,
-}
+/// A kind of which the facts lie in the middle of long texts.
+const LONG_DOCUMENTS: &str = "long documents";
+/// A kind of which the facts lie among conversations that mention what they are about.
+const AMONG_CHAT: &str = "facts among chat";
+/// A kind of which the time alone tells which fact is meant.
+const RELATIVE_TIMES: &str = "relative times";
 
-impl Class {
-    /// Its name, and the least share of questions whose fact must be first, and among the first five.
-    pub const fn row(self) -> (&'static str, f64, f64) {
-        match self {
-            Class::Paraphrase => ("paraphrases", 0.50, 0.75),
-            Class::StrayWord => ("stray words", 0.40, 0.70),
-            Class::Identifier => ("identifiers", 1.0, 1.0),
-            Class::Name => ("names", 1.0, 1.0),
-            Class::Phrase => ("phrases", 1.0, 1.0),
-            Class::Date => ("dates", 0.90, 1.0),
-            Class::RelativeTime => ("relative times", 0.70, 1.0),
-            Class::Script => ("scripts", 1.0, 1.0),
-            Class::NearDuplicate => ("near-duplicates", 1.0, 1.0),
-            Class::LongDocument => ("long documents", 0.80, 1.0),
-            Class::Mixed => ("facts among chat", 0.90, 0.95),
-        }
-    }
-}
+/// There are as many conversations as facts among chat.
+const MESSAGES_OF_A_CONVERSATION: usize = 20;
 
 /// A fact to store.
 #[derive(Debug, Clone)]
@@ -65,9 +34,9 @@ pub struct Fact {
 #[derive(Debug, Clone)]
 pub struct Question {
     /// What kind it is.
-    pub class: Class,
+    pub kind: &'static str,
     /// What is asked.
-    pub text: String,
+    pub text: &'static str,
     /// The fact that answers it: its index.
     pub fact: usize,
 }
@@ -84,48 +53,154 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Adds a fact; returns its index.
-    pub fn add(&mut self, text: impl Into<String>) -> usize {
-        self.add_then(text, DAYS_AGO)
-    }
-
-    /// Adds a fact that is stored that long before the questions; returns its index.
-    pub fn add_then(&mut self, text: impl Into<String>, days_ago: i64) -> usize {
-        self.facts.push(Fact { text: text.into(), days_ago });
-        self.facts.len() - 1
-    }
-
-    /// Adds a question.
-    pub fn ask(&mut self, class: Class, text: impl Into<String>, fact: usize) {
-        self.questions.push(Question { class, text: text.into(), fact });
+    fn add(&mut self, text: String, days_ago: i64) {
+        self.facts.push(Fact { text, days_ago });
     }
 }
 
-/// Everything: a store of facts, and one of facts among the messages of a user.
-pub fn shelves(seed: u64, distractors: usize) -> [Shelf; 2] {
+/// A line of a file.
+struct Row {
+    kind: &'static str,
+    /// Empty if the fact is there to be confused with others.
+    question: &'static str,
+    fact: &'static str,
+    /// Days ago of a relative time, the topic of the chat around a fact.
+    more: &'static str,
+}
+
+/// The questions of a set (`test`, `languages` or `train`) with their facts, and that many others: a store of facts,
+/// and one of facts among the messages of a user.
+pub fn shelves(set: &str, seed: u64, distractors: usize) -> [Shelf; 2] {
+    let files = match set {
+        "languages" => &[LANGUAGES][..],
+        "train" => &[TRAIN],
+        _ => &[PARAPHRASES, EXACT],
+    };
     let mut random = Random(seed);
-    let mut facts = Shelf::default();
+    let [mut alone, mut among_chat] = [Shelf::default(), Shelf::default()];
     for text in distractors::facts(&mut random, distractors) {
-        facts.add(text);
+        alone.add(text, DAYS_AGO);
     }
-    for (class, pairs) in
-        [(Class::Paraphrase, &paraphrases::PAIRS[..]), (Class::StrayWord, &paraphrases::STRAY_PAIRS[..])]
-    {
-        for (question, fact) in pairs {
-            let fact = facts.add(*fact);
-            facts.ask(class, *question, fact);
+    let mut topics = Vec::new();
+    for Row { kind, question, fact, more } in files.iter().flat_map(|file| rows(file)) {
+        let shelf = if kind == AMONG_CHAT { &mut among_chat } else { &mut alone };
+        if !question.is_empty() {
+            shelf.questions.push(Question { kind, text: question, fact: shelf.facts.len() });
+        }
+        match kind {
+            LONG_DOCUMENTS => {
+                let number = shelf.questions.len();
+                shelf.add(surrounded(fact, number, &mut random), DAYS_AGO);
+            }
+            RELATIVE_TIMES => shelf.add(fact.to_owned(), more.parse().unwrap_or(DAYS_AGO)),
+            AMONG_CHAT => {
+                topics.push(more);
+                shelf.add(fact.to_owned(), DAYS_AGO);
+            }
+            _ => shelf.add(fact.to_owned(), DAYS_AGO),
         }
     }
-    for stray in paraphrases::STRAYS {
-        facts.add(stray);
+    for _ in &topics {
+        let message = |_| {
+            let topic = random.pick(&topics);
+            distractors::chatter(&mut random, topic)
+        };
+        among_chat.conversations.push((0..MESSAGES_OF_A_CONVERSATION).map(message).collect());
     }
-    exact::identifiers(&mut facts, &mut random);
-    exact::names(&mut facts);
-    exact::phrases(&mut facts, &mut random);
-    exact::scripts(&mut facts);
-    times::dates(&mut facts);
-    times::relative(&mut facts);
-    similar::near_duplicates(&mut facts);
-    similar::long_documents(&mut facts, &mut random);
-    [facts, similar::mixed(&mut random)]
+    [alone, among_chat]
+}
+
+fn rows(file: &'static str) -> impl Iterator<Item = Row> {
+    file.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let mut fields = line.split('\t');
+        let mut next = || fields.next();
+        Some(Row { kind: next()?, question: next()?, fact: next()?, more: next().unwrap_or_default() })
+    })
+}
+
+/// The fact in the middle of a text of 2,000 to 8,000 bytes, whose length follows the number.
+fn surrounded(fact: &str, number: usize, random: &mut Random) -> String {
+    const HALF_MIN: usize = 1_000;
+    const HALF_STEP: usize = 250;
+    const LENGTHS: usize = 13;
+    let half = HALF_MIN + number % LENGTHS * HALF_STEP;
+    let before = filler(random, half);
+    format!("{before}{fact} {}", filler(random, half).trim_end())
+}
+
+/// Sentences of about that many bytes, in paragraphs.
+fn filler(random: &mut Random, bytes: usize) -> String {
+    const SENTENCES_OF_A_PARAGRAPH: usize = 7;
+    let mut text = String::new();
+    let mut sentences = 0;
+    while text.len() < bytes {
+        text += &distractors::fact(random);
+        sentences += 1;
+        text += if sentences % SENTENCES_OF_A_PARAGRAPH == 0 { "\n\n" } else { " " };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashSet};
+
+    use loci_search::analysis::{query_terms, term_counts};
+
+    use super::*;
+
+    #[test]
+    fn every_question_has_a_fact_of_its_own() {
+        for set in ["test", "languages", "train"] {
+            for shelf in shelves(set, 1, 10) {
+                let mut facts = HashSet::new();
+                assert!(shelf.facts.iter().all(|fact| facts.insert(&fact.text)), "{set}");
+                let mut questions = HashSet::new();
+                for question in &shelf.questions {
+                    assert!(questions.insert(question.text), "{question:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn there_are_enough_questions_of_every_kind() {
+        let counts = |set| {
+            let mut counts = BTreeMap::new();
+            for shelf in shelves(set, 1, 0) {
+                shelf.questions.iter().for_each(|question| *counts.entry(question.kind).or_insert(0) += 1);
+            }
+            counts
+        };
+        for (kind, count) in counts("test") {
+            assert_eq!(count, if kind == "paraphrases" { 200 } else { 60 }, "{kind}");
+        }
+        for (kind, count) in counts("languages") {
+            assert_eq!(count, if kind.ends_with("paraphrases") { 30 } else { 20 }, "{kind}");
+        }
+    }
+
+    #[test]
+    fn paraphrases_share_no_word_with_their_facts() {
+        let mut shared = Vec::new();
+        for row in [PARAPHRASES, LANGUAGES].into_iter().flat_map(rows) {
+            if !row.kind.ends_with("paraphrases") || row.question.is_empty() {
+                continue;
+            }
+            let terms = query_terms(row.question);
+            let mut common = term_counts([row.fact]);
+            common.retain(|(term, _)| terms.contains(term));
+            if !common.is_empty() {
+                shared.push((row.question, row.fact, common));
+            }
+        }
+        assert!(shared.is_empty(), "{shared:#?}");
+    }
+
+    #[test]
+    fn no_question_of_training_is_reported() {
+        let questions = |set| shelves(set, 1, 0).into_iter().flat_map(|shelf| shelf.questions).map(|asked| asked.text);
+        let reported: HashSet<&str> = questions("test").chain(questions("languages")).collect();
+        assert!(!questions("train").any(|question| reported.contains(question)));
+    }
 }
