@@ -2,7 +2,7 @@
 
 use loci_core::{
     CandidateQuery, Candidates, Filter, Forgotten, Memory, ModelId, QueryVector, Store, Superseded, ThreadPlace,
-    Timestamp,
+    ThreadScore, Timestamp,
 };
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
@@ -46,8 +46,8 @@ fn an_index_kept_current_equals_one_loaded_anew() {
     }
 }
 
-/// The candidates by id, with the BM25 of the thread of each; threads have no order of their own.
-fn sorted(store: &SqliteStore, query: &CandidateQuery<'_>) -> (Candidates, Vec<Option<f32>>) {
+/// The candidates by id, with the score of the thread of each; threads have no order of their own.
+fn sorted(store: &SqliteStore, query: &CandidateQuery<'_>) -> (Candidates, Vec<Option<ThreadScore>>) {
     let mut found = store.candidates(query).unwrap();
     found.hits.sort_by(|left, right| left.id.cmp(&right.id));
     let threads = std::mem::take(&mut found.threads);
