@@ -47,9 +47,9 @@ const FLOORS: [(&str, f64, f64); 10] = [
 
 /// The facts of this benchmark, in order, and its questions, each with the number of the fact that answers it.
 pub fn facts(distractors: usize) -> (Vec<String>, Vec<(String, usize)>) {
-    let [shelf, _] = material::shelves(1, distractors);
+    let [shelf, _] = material::shelves("train", 1, distractors);
     let facts = shelf.facts.into_iter().map(|fact| fact.text).collect();
-    (facts, shelf.questions.into_iter().map(|question| (question.text, question.fact)).collect())
+    (facts, shelf.questions.into_iter().map(|question| (question.text.to_owned(), question.fact)).collect())
 }
 
 /// A question that was asked.
