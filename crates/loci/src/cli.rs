@@ -611,6 +611,11 @@ pub enum Bench {
     /// facts among chat, filed and asked by tool calls. Fails if a kind of question stays below its
     /// floor.
     Needles(Needles),
+    /// Measure whether the tools find the texts that answer the questions of sets, and whether words or vectors alone do
+    ///
+    /// The sets are those that scripts/retrieval-sets builds from what packages ship. Each is filed by tool calls into a
+    /// store beside it, which later runs use again; then every question is asked.
+    Sets(Sets),
     /// Measure which memories matter in which phases of work, and where the floor of `memory_recall` is best
     ///
     /// Invented memories of two projects, with the phases in which they matter: the floor is fitted on the first and
@@ -681,6 +686,27 @@ pub struct Needles {
     #[arg(long, value_name = "STEP")]
     pub without: Vec<String>,
     /// Write the figures and the rank of every fact into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Sets {
+    /// The folder of the sets
+    // The same name as the option of every command, which it stands in for: a benchmark has
+    // stores of its own.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub data: String,
+    /// Only the sets of these names, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Which questions: those that weights are fitted on (train), the others (test), or all
+    #[arg(long, value_name = "HALF", default_value = "all", value_parser = ["train", "test", "all"])]
+    pub half: String,
+    /// Ask this tool alone [default: the tools that search of the dialect that a set is filed through]
+    #[arg(long, value_name = "TOOL", value_parser = ["recall", "recall_memory", "hybrid_search", "mempalace_search", "memory_search"])]
+    pub tool: Option<String>,
+    /// Write the figures into this file, too, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }

@@ -15,6 +15,7 @@ mod needles;
 mod notes;
 mod palace;
 mod phases;
+mod sets;
 mod speed;
 
 use crate::cli::Bench;
@@ -36,6 +37,7 @@ pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), F
         Bench::Contradictions(options) => contradictions::run(settings, options, output),
         Bench::CachedQuestions(options) => cached_questions::run(settings, options, output),
         Bench::Needles(options) => needles::run(settings, options, output),
+        Bench::Sets(options) => sets::run(settings, options, output),
         Bench::Phases { out } => phases::run(settings, out.as_deref(), output),
     }
 }
