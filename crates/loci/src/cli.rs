@@ -639,9 +639,10 @@ pub enum Bench {
     /// facts among chat, filed and asked by tool calls, beside what words and vectors alone find. Fails if a kind of
     /// question stays below its floor.
     Needles(Needles),
-    /// Measure how well the tools find answers in sets of several kinds, beside words and vectors alone
+    /// Measure whether the tools find the texts that answer the questions of sets, and whether words or vectors alone do
     ///
-    /// `scripts/retrieval-sets` builds the sets. Each is filed once, into a store that stays beside it.
+    /// The sets are those that scripts/retrieval-sets builds from what packages ship. Each is filed by tool calls into a
+    /// store beside it, which later runs use again; then every question is asked.
     Sets(Sets),
     /// Measure the fusion of words and meaning on these sets, and fit its weights
     ///
@@ -727,19 +728,20 @@ pub struct Needles {
 
 #[derive(Args)]
 pub struct Sets {
-    /// The folder that scripts/retrieval-sets has filled
-    // As for LoCoMo, it stands in for the option of every command.
+    /// The folder of the sets
+    // The same name as the option of every command, which it stands in for: a benchmark has
+    // stores of its own.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub data: String,
-    /// Only these sets
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    /// Only the sets of these names, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Which questions: those for training, those for testing, or all
-    #[arg(long, value_name = "HALF", default_value = "test", value_parser = ["train", "test", "all"])]
+    /// Which questions: those that weights are fitted on (train), the others (test), or all
+    #[arg(long, value_name = "HALF", default_value = "all", value_parser = ["train", "test", "all"])]
     pub half: String,
-    /// Rank without this step, to see what it gives; may be given several times
-    #[arg(long, value_name = "STEP")]
-    pub without: Vec<String>,
+    /// Ask this tool alone [default: the tools that search of the dialect that a set is filed through]
+    #[arg(long, value_name = "TOOL", value_parser = ["recall", "recall_memory", "hybrid_search", "mempalace_search", "memory_search"])]
+    pub tool: Option<String>,
     /// Write the figures into this file, too, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,

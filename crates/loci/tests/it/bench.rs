@@ -226,6 +226,104 @@ fn what_an_agent_gets_is_the_same_at_every_run() {
     assert!(!place.data().exists(), "it uses stores of its own");
 }
 
+/// A dozen texts as a set of each kind of tools, and a file that is mined. Of the questions, the first names words of
+/// its answer, and the second says it in others.
+fn made_up_sets(place: &Place) {
+    let texts = [
+        "The violin of my grandfather needs new strings",
+        "The physician recommends swimming twice a week",
+        "The database password is rotated every ninety days",
+        "Our bread dough has to rest for eighteen hours",
+        "The lighthouse on the cape was painted red and white",
+        "Every Thursday the choir rehearses in the old chapel",
+        "The northern pasture is fenced with chestnut posts",
+        "Invoices are archived after the audit in March",
+        "The ferry to the island does not run in a storm",
+        "A heron has built its nest on the jetty",
+        "The telescope needs a darker place than the garden",
+        "The recipe asks for two lemons and a vanilla pod",
+    ];
+    let text = |(number, text)| {
+        let (thread, title) = (format!("talk {}", number / 4), format!("Note {number}"));
+        json!({"id": format!("t{number}"), "text": text, "thread": thread, "title": title}).to_string()
+    };
+    let texts: Vec<String> = texts.into_iter().enumerate().map(text).collect();
+    let question = |question, answers: &[&str], half| {
+        json!({"id": question, "question": question, "answers": answers, "half": half}).to_string()
+    };
+    let questions = |first: &[&str], second: &[&str]| {
+        [question("violin strings", first, "train"), question("which exercise did a doctor advise?", second, "test")]
+            .join("\n")
+    };
+    for through in ["messages", "facts", "drawers", "notes", "mined"] {
+        let about = json!({"name": through, "kind": "made up", "through": through, "source": "this test"});
+        place.write(&format!("sets/{through}/set.json"), about.to_string());
+        if through == "mined" {
+            place.write("sets/mined/files/music/violin.md", "The violin of my grandfather needs new strings\n");
+            place.write("sets/mined/files/health.md", "The physician recommends swimming twice a week\n");
+            place.write("sets/mined/questions.jsonl", questions(&["music/violin.md"], &["health.md"]));
+        } else {
+            place.write(&format!("sets/{through}/texts.jsonl"), texts.join("\n"));
+            place.write(&format!("sets/{through}/questions.jsonl"), questions(&["t0"], &["t5", "t1"]));
+        }
+    }
+}
+
+#[test]
+fn a_set_is_asked_beside_words_alone_and_vectors_alone() {
+    let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
+    made_up_sets(&place);
+    let (sets, out) = (place.path("sets"), place.path("figures.json"));
+    let bench = ["bench", "sets", "--data", sets.to_str().unwrap()];
+    let figures = place.json(&[&bench[..], &["--out", out.to_str().unwrap()]].concat());
+    assert_eq!(figures, serde_json::from_slice::<Value>(&std::fs::read(&out).unwrap()).unwrap());
+    let rows = figures["rows"].as_array().unwrap();
+    let asked: Vec<_> = rows.iter().map(|row| (row["set"].as_str().unwrap(), row["tool"].as_str().unwrap())).collect();
+    let tools = [
+        ("drawers", "mempalace_search"),
+        ("facts", "recall"),
+        ("messages", "recall_memory"),
+        ("messages", "hybrid_search"),
+        ("mined", "mempalace_search"),
+        ("notes", "memory_search"),
+    ];
+    assert_eq!(asked, tools);
+    for row in rows {
+        assert_eq!(row["questions"], 2);
+        assert_eq!(row["loci"], json!([1.0, 1.0, 1.0]), "{row}");
+        assert_eq!(row["vectors"], json!([1.0, 1.0, 1.0]), "{row}");
+        assert_eq!(row["words"][0], 0.5, "the second question shares no word with its answer: {row}");
+        assert_eq!(row["behind_at"], json!([]), "{row}");
+    }
+
+    let kept = place.run(&[&["--json"], &bench[..]].concat()).succeeded();
+    assert!(!kept.stderr.contains("filing"), "the stores were kept: {}", kept.stderr);
+    assert_eq!(figures, serde_json::from_str::<Value>(&kept.stdout).unwrap());
+    let half = place.json(&[&bench[..], &["--half", "train", "--tool", "recall", "--only", "facts,notes"]].concat());
+    assert_eq!((half["rows"].as_array().unwrap().len(), &half["rows"][0]["words"]), (1, &json!([1.0, 1.0, 1.0])));
+    let table = place.run(&[&bench[..], &["--only", "facts"]].concat()).succeeded().stdout;
+    assert!(table.lines().last().is_some_and(|line| line.starts_with("facts ")), "{table}");
+    assert!(!place.data().exists(), "it uses stores of its own");
+
+    place.write("sets/facts/texts.jsonl", json!({"id": "t0", "text": "Another version of the set"}).to_string());
+    place.run(&[&bench[..], &["--only", "facts"]].concat()).failed(2, "another version of the set");
+}
+
+#[test]
+fn a_bench_of_sets_says_which_set_is_wrong() {
+    let place = Place::new();
+    made_up_sets(&place);
+    place.run(&["bench", "sets", "--data", "/nowhere"]).failed(2, "give --data a folder of sets");
+    let sets = place.path("sets");
+    let sets = sets.to_str().unwrap();
+    place.run(&["bench", "sets", "--data", &format!("{sets}/facts")]).failed(2, "scripts/retrieval-sets");
+    place.run(&["bench", "sets", "--data", sets, "--only", "facts,tales"]).failed(2, "there is no set tales");
+    let no_question = ["bench", "sets", "--data", sets, "--only", "facts", "--tool", "memory_search"];
+    place.run(&no_question).failed(2, "--tool");
+    place.write("sets/facts/questions.jsonl", "{}");
+    place.run(&["bench", "sets", "--data", sets, "--only", "facts"]).failed(2, "questions.jsonl is not as");
+}
+
 #[test]
 fn searches_are_measured_beside_what_the_memory_allows() {
     let place = Place::new();

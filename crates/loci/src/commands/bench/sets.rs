@@ -1,185 +1,125 @@
-//! `loci bench sets` and `loci bench fusion`: how well the tools find the answers to the questions of sets of several
-//! kinds, beside words and vectors alone, and the weights of the fusion that find the most.
+//! `loci bench sets`: whether the tools find the texts that answer the questions of a folder of sets, which
+//! `scripts/retrieval-sets` builds, and whether they do so at least as well as words and vectors alone.
 //!
-//! `scripts/retrieval-sets` builds the sets. Each is filed once, through the tools of its dialect, into a store of its
-//! own beside it, and asked through the tool that an agent of that dialect calls.
+//! A set is filed through the tools that an agent would file it with, and asked through those that it would ask. What
+//! is asked may count as an access, so each tool is asked of a copy of the store.
+//!
+//! `loci bench fusion` takes the candidates of the same questions, and fits the weights of the fusion to the halves for
+//! training.
 
+mod ask;
+mod data;
 mod fit;
-mod material;
+mod report;
 mod stored;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use loci_core::Clock;
 use loci_dialects::{Dialect, mememory, memory_mcp, mempalace, vault};
-use serde_json::{Value, json};
+use serde::Deserialize;
 
-use self::material::{Question, Set, Through};
+use self::data::{Question, Set};
+use self::report::Row;
 use self::stored::Stored;
-use super::laboratory::{Laboratory, object};
+use super::laboratory::{Laboratory, SetClock};
 use crate::cli;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::settings::Settings;
-use crate::wiring::{Parts, SystemClock};
 
-/// How many first results are looked at.
-const DEPTHS: [usize; 3] = [1, 5, 10];
-/// Results of one question.
-const RESULTS: usize = 10;
-
-/// The share of questions with an answer among the first 1, 5 and 10 results.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Hits {
-    questions: usize,
-    found: [usize; DEPTHS.len()],
+/// The tools that file the texts of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Through {
+    /// Messages of conversations, each thread one of one user.
+    Messages,
+    /// Facts.
+    Facts,
+    /// Drawers of one room.
+    Drawers,
+    /// Notes.
+    Notes,
+    /// A folder of files that is mined as a project.
+    Mined,
 }
 
-impl Hits {
-    /// Counts a question whose first answer has this place among the results, from 1.
-    fn add(&mut self, place: Option<usize>) {
-        self.questions += 1;
-        for (found, depth) in self.found.iter_mut().zip(DEPTHS) {
-            *found += usize::from(place.is_some_and(|place| place <= depth));
+impl Through {
+    /// The dialect of these tools, and its tools that search.
+    fn tools(self) -> (&'static Dialect, &'static [&'static str]) {
+        match self {
+            Through::Messages => (&memory_mcp::DIALECT, &["recall_memory", "hybrid_search"]),
+            Through::Facts => (&mememory::DIALECT, &["recall"]),
+            Through::Drawers | Through::Mined => (&mempalace::DIALECT, &["mempalace_search"]),
+            Through::Notes => (&vault::DIALECT, &["memory_search"]),
         }
     }
-
-    fn shares(&self) -> [f64; DEPTHS.len()] {
-        self.found.map(|found| found as f64 / self.questions.max(1) as f64)
-    }
-
-    fn text(&self) -> String {
-        self.shares().iter().map(|share| format!(" {share:.3}")).collect()
-    }
-}
-
-/// What was found of a set, under the name of each way to rank it.
-struct Measured {
-    set: String,
-    columns: Vec<(&'static str, Hits)>,
 }
 
 pub fn run(settings: &Settings, options: &cli::Sets, output: Output) -> Result<(), Failure> {
-    let laboratory = Laboratory::new(settings, Arc::new(SystemClock), &options.without)?;
-    let sets = material::read(Path::new(&options.data), &options.only)?;
-    let mut measured = Vec::new();
-    for set in &sets {
-        measured.push(measure(set, &options.half, &laboratory)?);
+    let clock = SetClock::new();
+    let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
+    let laboratory = Laboratory::new(settings, Arc::clone(&shared), &[])?;
+    // What a query quotes keeps out all else, and a ranking by words alone or by vectors alone does not know that.
+    let plain = Laboratory::new(settings, shared, &["phrases".to_owned()])?;
+    let mut rows = Vec::new();
+    for folder in data::folders(Path::new(&options.data), &options.only)? {
+        let set = Set::read(&folder)?;
+        let questions: Vec<&Question> =
+            set.questions.iter().filter(|question| options.half == "all" || question.half == options.half).collect();
+        let (dialect, tools) = set.about.through.tools();
+        let tools: Vec<_> =
+            tools.iter().filter(|tool| options.tool.as_ref().is_none_or(|asked| asked == *tool)).collect();
+        if questions.is_empty() || tools.is_empty() {
+            note(format_args!("{} has nothing to ask", set.about.name));
+            continue;
+        }
+        let stored = Stored::of(&set, &laboratory, &clock)?;
+        clock.set(0);
+        note(format_args!("asking {}: {} questions …", set.about.name, questions.len()));
+        let [words, vectors] = ask::alone(&questions, &stored, &plain)?;
+        for tool in tools {
+            let tool_hits = ask::tool(&questions, &stored, &laboratory, dialect, tool)?;
+            rows.push(Row {
+                set: set.about.clone(),
+                tool,
+                questions: questions.len(),
+                loci: tool_hits,
+                words,
+                vectors,
+            });
+        }
     }
-    let rows = measured.iter().map(Measured::value).collect::<Vec<_>>();
-    let value = json!({
-        "suite": "sets",
-        "loci": env!("CARGO_PKG_VERSION"),
-        "model": laboratory.model(),
-        "search": laboratory.search(),
-        "without": options.without,
-        "half": options.half,
-        "sets": rows,
-    });
+    if rows.is_empty() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "no set has a question of this half for this tool; see --half and --tool",
+        ));
+    }
+    let value = report::value(&rows, options, &laboratory);
     if let Some(file) = &options.out {
         std::fs::write(file, format!("{value:#}\n"))?;
     }
-    Ok(output.either(&value, text(&measured))?)
+    Ok(output.either(&value, report::text(&rows, &options.half))?)
 }
 
 pub fn run_fusion(settings: &Settings, options: &cli::Fusion, output: Output) -> Result<(), Failure> {
-    let laboratory = Laboratory::new(settings, Arc::new(SystemClock), &[])?;
+    let clock = SetClock::new();
+    let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
+    let laboratory = Laboratory::new(settings, shared, &[])?;
     let data = Path::new(&options.data);
-    let mut sets = material::read(data, &options.only)?;
+    let mut sets =
+        data::folders(data, &options.only)?.iter().map(|folder| Set::read(folder)).collect::<Result<Vec<_>, _>>()?;
     if options.only.is_empty() {
-        sets.push(material::needles(data)?);
+        sets.push(Set::of_needles(data)?);
     }
     let mut captured = Vec::new();
     for set in &sets {
-        let stored = Stored::of(set, &laboratory)?;
+        let stored = Stored::of(set, &laboratory, &clock)?;
+        clock.set(0);
         captured.push(fit::Captured::of(set, &stored, &laboratory)?);
     }
     let report = fit::report(&captured, options.fit, options.rounds);
     Ok(output.either(&report.value(), report.text())?)
-}
-
-/// Asks the questions of that half of a set.
-fn measure(set: &Set, half: &str, laboratory: &Laboratory<'_>) -> Result<Measured, Failure> {
-    let stored = Stored::of(set, laboratory)?;
-    let captured = fit::Captured::of(set, &stored, laboratory)?;
-    let is_asked = |question: &&Question| half == "all" || question.half == half;
-    let mut columns = Vec::new();
-    for (name, dialect, tool) in tools(set.through) {
-        // What is asked of a copy counts as no access in the next one.
-        let copy = stored.copy()?;
-        let parts = laboratory.open(copy.path())?;
-        let mut hits = Hits::default();
-        note(format_args!("asking {} through {tool} …", set.name));
-        for question in set.questions.iter().filter(is_asked) {
-            hits.add(ask(&parts, dialect, tool, question, &stored)?);
-        }
-        columns.push((name, hits));
-    }
-    let alone = |ranked: fn(&fit::Case) -> Option<usize>| {
-        let mut hits = Hits::default();
-        captured.cases.iter().filter(|case| half == "all" || case.half == half).for_each(|case| hits.add(ranked(case)));
-        hits
-    };
-    columns.push(("words alone", alone(fit::Case::place_by_words)));
-    columns.push(("vectors alone", alone(fit::Case::place_by_meaning)));
-    Ok(Measured { set: set.name.clone(), columns })
-}
-
-/// The tools by which agents search what is filed in this way.
-fn tools(through: Through) -> Vec<(&'static str, &'static Dialect, &'static str)> {
-    match through {
-        Through::Facts => vec![("loci", &mememory::DIALECT, "recall")],
-        Through::Drawers | Through::Mined => vec![("loci", &mempalace::DIALECT, "mempalace_search")],
-        Through::Notes => vec![("loci", &vault::DIALECT, "memory_search")],
-        Through::Messages => vec![
-            ("loci", &memory_mcp::DIALECT, "recall_memory"),
-            ("hybrid_search", &memory_mcp::DIALECT, "hybrid_search"),
-        ],
-    }
-}
-
-/// The place of the first answer among the results, from 1.
-fn ask(
-    parts: &Parts,
-    dialect: &Dialect,
-    tool: &str,
-    question: &Question,
-    stored: &Stored,
-) -> Result<Option<usize>, Failure> {
-    let limit = if dialect.name == vault::DIALECT.name { "top_k" } else { "limit" };
-    let mut arguments = json!({"query": question.text, limit: RESULTS});
-    if dialect.name == memory_mcp::DIALECT.name {
-        arguments["user_id"] = json!(stored::USER);
-    }
-    let reply = parts.call_in(dialect, tool, object(arguments))?.structured;
-    let results = reply.get("results").unwrap_or(&reply).as_array().map_or(&[][..], Vec::as_slice);
-    let ids = |result: &Value| {
-        let keys =
-            [&result["_id"], &result["source_stm_id"], &result["memory"]["id"], &result["drawer_id"], &result["id"]];
-        keys.into_iter().filter_map(|id| id.as_str().map(str::to_owned)).collect::<Vec<_>>()
-    };
-    let is_answer = |result: &Value| {
-        ids(result).iter().any(|id| stored.text_of(id).is_some_and(|text| question.answers.contains(text)))
-    };
-    Ok(results.iter().position(is_answer).map(|place| place + 1))
-}
-
-impl Measured {
-    fn value(&self) -> Value {
-        let column = |(name, hits): &(&str, Hits)| {
-            let [at_1, at_5, at_10] = hits.shares();
-            json!({"ranking": name, "questions": hits.questions, "hit_at_1": at_1, "hit_at_5": at_5, "hit_at_10": at_10})
-        };
-        json!({"set": self.set, "rankings": self.columns.iter().map(column).collect::<Vec<_>>()})
-    }
-}
-
-fn text(measured: &[Measured]) -> String {
-    let mut text = format!("{:20} {:>9}  {:16} hit@1    @5   @10\n", "set", "questions", "ranking");
-    for measured in measured {
-        for (name, hits) in &measured.columns {
-            text += &format!("{:20} {:>9}  {name:16}{}\n", measured.set, hits.questions, hits.text());
-        }
-    }
-    text
 }

@@ -1,12 +1,12 @@
 //! Fits the weights of the fusion to the training halves of sets, and checks them with each set left out.
 
-use loci_core::{Caller, CollectionFilter, Tier};
+use loci_core::{Caller, Tier};
 use loci_engine::{FusionInput, Recall, Weights};
 use serde_json::{Value, json};
 
-use super::material::{Set, Through};
+use super::ask::{DEPTHS, RESULTS};
+use super::data::Set;
 use super::stored::Stored;
-use super::{DEPTHS, Hits, RESULTS};
 use crate::commands::bench::laboratory::Laboratory;
 use crate::exit::Failure;
 use crate::output::note;
@@ -16,9 +16,34 @@ const DEFICIT: f64 = 3.0;
 /// How much the mean reciprocal rank counts beside hits, so that steps between two hits show.
 const RECIPROCAL: f64 = 0.2;
 
+/// The share of questions with an answer among the first results, at each depth.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Hits {
+    questions: usize,
+    found: [usize; DEPTHS.len()],
+}
+
+impl Hits {
+    /// Counts a question whose first answer has this place among the candidates, from 1.
+    fn add(&mut self, place: Option<usize>) {
+        self.questions += 1;
+        for (found, depth) in self.found.iter_mut().zip(DEPTHS) {
+            *found += usize::from(place.is_some_and(|place| place <= depth));
+        }
+    }
+
+    fn shares(&self) -> [f64; DEPTHS.len()] {
+        self.found.map(|found| found as f64 / self.questions.max(1) as f64)
+    }
+
+    fn text(&self) -> String {
+        self.shares().iter().map(|share| format!(" {share:.3}")).collect()
+    }
+}
+
 /// A question with its candidates.
-pub struct Case {
-    pub half: String,
+struct Case {
+    half: String,
     input: FusionInput,
     /// Whether each candidate is an answer.
     answers: Vec<bool>,
@@ -27,7 +52,7 @@ pub struct Case {
 /// The questions of a set.
 pub struct Captured {
     name: String,
-    pub cases: Vec<Case>,
+    cases: Vec<Case>,
 }
 
 impl Captured {
@@ -36,29 +61,19 @@ impl Captured {
     /// # Errors
     /// If the store cannot be searched.
     pub fn of(set: &Set, stored: &Stored, laboratory: &Laboratory<'_>) -> Result<Self, Failure> {
-        let copy = stored.copy()?;
-        let parts = laboratory.open(copy.path())?;
-        let caller = match set.through {
-            Through::Messages => loci_dialects::memory_mcp::DIALECT
-                .caller(&Caller::local())
-                .acting_for("user_id", super::stored::USER)?,
-            _ => Caller::local(),
-        };
+        let folder = tempfile::tempdir()?;
+        let parts = stored.open(folder.path(), laboratory)?;
         let mut cases = Vec::new();
         for question in &set.questions {
-            let request = Recall {
-                tiers: vec![Tier::LongTerm, Tier::ShortTerm],
-                collections: CollectionFilter::Any,
-                ..Recall::new(&question.text, RESULTS, &|signals| signals.relevance)
-            };
-            let input = parts.engine.fusion_input(&caller, &request)?;
-            let is_answer = |id: &loci_core::MemoryId| {
-                stored.text_of(id.as_str()).is_some_and(|text| question.answers.contains(text))
-            };
+            let tiers = Tier::OF_CONVERSATIONS.to_vec();
+            let request = Recall { tiers, ..Recall::new(&question.query, RESULTS, &|signals| signals.relevance) };
+            let input = parts.engine.fusion_input(&Caller::local(), &request)?;
+            let texts = stored.texts_of_ids(input.ids.iter(), &parts)?;
+            let is_answer = |id| texts.get(id).is_some_and(|text| question.answers.contains(text));
             let answers = input.ids.iter().map(is_answer).collect();
             cases.push(Case { half: question.half.clone(), input, answers });
         }
-        Ok(Captured { name: set.name.clone(), cases })
+        Ok(Captured { name: set.about.name.clone(), cases })
     }
 
     fn hits(&self, half: &str, place: impl Fn(&Case) -> Option<usize>) -> Hits {
@@ -74,13 +89,13 @@ impl Case {
     }
 
     /// The place of the first answer by BM25 alone, from 1.
-    pub fn place_by_words(&self) -> Option<usize> {
+    fn place_by_words(&self) -> Option<usize> {
         let score = |index: usize| f64::from(self.input.scores[index].bm25);
         self.place(&self.input.ordered(&score).into_iter().filter(|index| score(*index) > 0.0).collect::<Vec<_>>())
     }
 
     /// The place of the first answer by cosine alone, from 1.
-    pub fn place_by_meaning(&self) -> Option<usize> {
+    fn place_by_meaning(&self) -> Option<usize> {
         self.place(&self.input.ordered(&|index| self.input.scores[index].cosine.map_or(-1.0, f64::from)))
     }
 
