@@ -17,6 +17,7 @@ pub mod file;
 pub mod file_source;
 pub mod forget;
 pub mod forget_softly;
+pub mod fusion_input;
 pub mod import;
 pub mod list;
 pub mod maintain;

@@ -17,6 +17,7 @@ struct Golden {
 }
 
 /// The folders of the models that are there.
+#[expect(clippy::print_stderr, reason = "a test says what it leaves out")]
 fn models() -> impl Iterator<Item = (&'static CatalogueModel, PathBuf)> {
     let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/models");
     let folder = std::env::var_os("LOCI_TEST_MODELS").map_or(usual, PathBuf::from);

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use std::vec;
 
 use loci_core::{
-    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, CosineScale, Filter, Forgotten, MARKS_MAX,
-    Memory, MemoryId, QueryVector, Result, Superseded, ThreadScore, Tier, Timestamp,
+    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, CosineScale, Filter, Forgotten, Memory,
+    MemoryId, QueryVector, Result, Superseded, Tier, Timestamp,
 };
 use loci_search::dates;
-use loci_search::document::TIME;
-use loci_search::fusion::{self, Fits, Fused, Input, Scores, fuse, reciprocal_rank};
+use loci_search::fusion::{Fused, fuse, reciprocal_rank};
 use loci_search::query::Query;
 
+use crate::ops::fusion_input::{FusionInput, Marks, input};
 use crate::ops::repeats;
-use crate::{Engine, FusionWeights, SearchMode, Weights, check};
+use crate::{Engine, FusionWeights, SearchMode, check};
 
 /// Candidates that are scored for each result, so that the caller's own ranking has a choice, and
 /// enough are left of pairs.
@@ -214,84 +214,10 @@ struct Holders {
     is_cut: bool,
 }
 
-/// The candidates of a question, as the fusion sees them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FusionInput {
-    /// The memories.
-    pub ids: Vec<MemoryId>,
-    /// Their scores, in the same order.
-    pub scores: Vec<Scores>,
-    /// How many identifiers of the question each holds.
-    pub identifiers: Vec<usize>,
-    /// The threads that they are in.
-    pub threads: Vec<fusion::Thread>,
-    /// As in [`fusion::Input`].
-    pub bm25_bound: f32,
-    /// As in [`fusion::Input`].
-    pub terms: usize,
-    /// How the cosines are to be read.
-    pub cosines: CosineScale,
-}
-
-impl FusionInput {
-    fn of(&self) -> Input<'_> {
-        Input {
-            candidates: &self.scores,
-            threads: &self.threads,
-            bm25_bound: self.bm25_bound,
-            terms: self.terms,
-            weak_cosine: f64::from(self.cosines.unrelated),
-            strong_cosine: f64::from(self.cosines.same),
-        }
-    }
-
-    /// The candidates by their relevance with these weights, best first: those that hold more identifiers before others.
-    pub fn ranked(&self, weights: &Weights) -> Vec<usize> {
-        let fused = fuse(&self.of(), weights, usize::MAX);
-        let mut order = self.ordered(&|index| fused[index].relevance);
-        order.sort_by_key(|index| std::cmp::Reverse(self.identifiers[*index]));
-        order
-    }
-
-    /// The candidates by a score, highest first, ties by id.
-    pub fn ordered(&self, score: &dyn Fn(usize) -> f64) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.ids.len()).collect();
-        order.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then_with(|| self.ids[*a].cmp(&self.ids[*b])));
-        order
-    }
-}
-
 /// A candidate with its score.
 type Ranked<'a> = (f64, Signals, &'a Candidate);
 /// The candidates in the order of results, and those that were returned before.
 type InOrder = (Vec<(f64, Signals, MemoryId)>, Vec<(Signals, MemoryId)>);
-
-/// What a query looks for beside its topic: marks of the index, by what they mean.
-#[derive(Default)]
-struct Marks {
-    /// Speakers, then dates, then [`TIME`].
-    names: Vec<String>,
-    speakers: u64,
-    dates: u64,
-    time: u64,
-}
-
-impl Marks {
-    fn of(query: &Query) -> Self {
-        let mut marks = Marks::default();
-        marks.speakers = marks.add(query.speakers.iter().cloned());
-        marks.dates = marks.add(query.dates.iter().cloned());
-        marks.time = marks.add(query.asks_when.then(|| TIME.to_owned()));
-        marks
-    }
-
-    /// Adds as many as there is room for; returns their bits.
-    fn add(&mut self, names: impl IntoIterator<Item = String>) -> u64 {
-        let begin = self.names.len();
-        self.names.extend(names.into_iter().take(MARKS_MAX - begin));
-        (begin..self.names.len()).fold(0, |bits, bit| bits | 1 << bit)
-    }
-}
 
 impl Engine {
     /// The best memories for a question among those that the caller may read, with their whole texts. Memories that a
@@ -641,36 +567,6 @@ fn ranked<'a>(
         (ranking(&signals), signals, candidate)
     };
     candidates.iter().zip(fused).enumerate().map(rank).collect()
-}
-
-/// The scores of the candidates of a question, whose cosines are to be read on this scale.
-fn input(candidates: &Candidates, query: &Query, marks: &Marks, scale: CosineScale) -> FusionInput {
-    let thread = |thread: &ThreadScore| fusion::Thread { bm25: thread.bm25, members: thread.members };
-    FusionInput {
-        ids: Vec::new(),
-        scores: candidates.hits.iter().map(|hit| scores(hit, query, marks)).collect(),
-        identifiers: Vec::new(),
-        threads: candidates.threads.iter().map(thread).collect(),
-        bm25_bound: candidates.bm25_bound,
-        terms: query.terms.len(),
-        cosines: scale,
-    }
-}
-
-/// A candidate as the fusion sees it.
-fn scores(hit: &Candidate, query: &Query, marks: &Marks) -> Scores {
-    let stored_on = dates::day(hit.created_at.microseconds());
-    Scores {
-        bm25: hit.bm25,
-        matched: hit.matched,
-        cosine: hit.cosine,
-        place: hit.place_in_thread.map(|place| (place.thread, place.position)),
-        signals: Fits {
-            speaker: hit.marks & marks.speakers != 0,
-            date: hit.marks & marks.dates != 0 || query.days.as_ref().is_some_and(|days| days.contains(&stored_on)),
-            time: hit.marks & marks.time != 0,
-        },
-    }
 }
 
 /// The place of each candidate, from 1, by its score, ties by id; none for those without.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use loci_core::{
     CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, Memory, MemoryId, OwnerFilter, Place, QueryVector,
-    Reader, Space, Superseded, Thread, ThreadPlace,
+    Reader, Space, Superseded, Thread, ThreadPlace, ThreadScore,
 };
 use loci_testkit::Random;
 
@@ -70,8 +70,8 @@ fn with_models() -> Index {
     index
 }
 
-/// The candidates by id, with the BM25 of the thread of each; threads have no order of their own.
-fn sorted(index: &Index, query: &CandidateQuery<'_>) -> (Candidates, Vec<Option<f32>>) {
+/// The candidates by id, with the score of the thread of each; threads have no order of their own.
+fn sorted(index: &Index, query: &CandidateQuery<'_>) -> (Candidates, Vec<Option<ThreadScore>>) {
     let mut found = index.candidates(query);
     found.hits.sort_by(|left, right| left.id.cmp(&right.id));
     let threads = std::mem::take(&mut found.threads);

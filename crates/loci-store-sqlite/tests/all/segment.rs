@@ -76,7 +76,7 @@ fn found(store: &SqliteStore) -> Vec<Candidates> {
         let mut found = store.candidates(&query).unwrap();
         found.hits.sort_by(|left, right| left.id.cmp(&right.id));
         found.hits.iter_mut().for_each(|hit| hit.place_in_thread = None);
-        found.threads.sort_by(f32::total_cmp);
+        found.threads.sort_by(|left, right| left.bm25.total_cmp(&right.bm25));
         found
     });
     queries.collect()

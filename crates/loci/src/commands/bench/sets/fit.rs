@@ -37,7 +37,7 @@ impl Hits {
     }
 
     fn text(&self) -> String {
-        self.shares().iter().map(|share| format!(" {share:.3}")).collect()
+        self.shares().iter().fold(String::new(), |text, share| text + &format!(" {share:.3}"))
     }
 }
 
@@ -152,7 +152,9 @@ fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
         let places: Vec<Option<usize>> =
             set.cases.iter().filter(|case| case.half == "train").map(|case| case.place_by(weights)).collect();
         let mut hits = Hits::default();
-        places.iter().for_each(|place| hits.add(*place));
+        for place in &places {
+            hits.add(*place);
+        }
         let shares = hits.shares();
         let mean = shares.iter().sum::<f64>() / shares.len() as f64;
         let deficit: f64 = shares.iter().zip(alone.best).map(|(share, best)| (best - share).max(0.0)).sum();

@@ -1,0 +1,115 @@
+//! A question and its candidates as the fusion sees them.
+
+use std::cmp::Reverse;
+
+use loci_core::{Candidate, Candidates, CosineScale, MARKS_MAX, MemoryId, ThreadScore};
+use loci_search::dates;
+use loci_search::document::TIME;
+use loci_search::fusion::{self, Fits, Input, Scores, fuse};
+use loci_search::query::Query;
+
+use crate::Weights;
+
+/// What a query looks for beside its topic: marks of the index, by what they mean.
+#[derive(Default)]
+pub(super) struct Marks {
+    /// Speakers, then dates, then [`TIME`].
+    pub(super) names: Vec<String>,
+    speakers: u64,
+    dates: u64,
+    time: u64,
+}
+
+impl Marks {
+    pub(super) fn of(query: &Query) -> Self {
+        let mut marks = Marks::default();
+        marks.speakers = marks.add(query.speakers.iter().cloned());
+        marks.dates = marks.add(query.dates.iter().cloned());
+        marks.time = marks.add(query.asks_when.then(|| TIME.to_owned()));
+        marks
+    }
+
+    /// Adds as many as there is room for; returns their bits.
+    fn add(&mut self, names: impl IntoIterator<Item = String>) -> u64 {
+        let begin = self.names.len();
+        self.names.extend(names.into_iter().take(MARKS_MAX - begin));
+        (begin..self.names.len()).fold(0, |bits, bit| bits | 1 << bit)
+    }
+}
+
+/// The candidates of a question, as the fusion sees them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FusionInput {
+    /// The memories.
+    pub ids: Vec<MemoryId>,
+    /// Their scores, in the same order.
+    pub scores: Vec<Scores>,
+    /// How many identifiers of the question each holds.
+    pub identifiers: Vec<usize>,
+    /// The threads that they are in.
+    pub threads: Vec<fusion::Thread>,
+    /// As in [`fusion::Input`].
+    pub bm25_bound: f32,
+    /// As in [`fusion::Input`].
+    pub terms: usize,
+    /// How the cosines are to be read.
+    pub cosines: CosineScale,
+}
+
+impl FusionInput {
+    pub(super) fn of(&self) -> Input<'_> {
+        Input {
+            candidates: &self.scores,
+            threads: &self.threads,
+            bm25_bound: self.bm25_bound,
+            terms: self.terms,
+            weak_cosine: f64::from(self.cosines.unrelated),
+            strong_cosine: f64::from(self.cosines.same),
+        }
+    }
+
+    /// The candidates by their relevance with these weights, best first: those that hold more identifiers before others.
+    pub fn ranked(&self, weights: &Weights) -> Vec<usize> {
+        let fused = fuse(&self.of(), weights, usize::MAX);
+        let mut order = self.ordered(&|index| fused[index].relevance);
+        order.sort_by_key(|index| Reverse(self.identifiers[*index]));
+        order
+    }
+
+    /// The candidates by a score, highest first, ties by id.
+    pub fn ordered(&self, score: &dyn Fn(usize) -> f64) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.ids.len()).collect();
+        order.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then_with(|| self.ids[*a].cmp(&self.ids[*b])));
+        order
+    }
+}
+
+/// The scores of the candidates of a question, whose cosines are to be read on this scale.
+pub(super) fn input(candidates: &Candidates, query: &Query, marks: &Marks, scale: CosineScale) -> FusionInput {
+    let thread = |thread: &ThreadScore| fusion::Thread { bm25: thread.bm25, members: thread.members };
+    FusionInput {
+        ids: Vec::new(),
+        scores: candidates.hits.iter().map(|hit| scores(hit, query, marks)).collect(),
+        identifiers: Vec::new(),
+        threads: candidates.threads.iter().map(thread).collect(),
+        bm25_bound: candidates.bm25_bound,
+        terms: query.terms.len(),
+        cosines: scale,
+    }
+}
+
+/// A candidate as the fusion sees it.
+fn scores(hit: &Candidate, query: &Query, marks: &Marks) -> Scores {
+    let stored_on = dates::day(hit.created_at.microseconds());
+    Scores {
+        bm25: hit.bm25,
+        matched: hit.matched,
+        cosine: hit.cosine,
+        place: hit.place_in_thread.map(|place| (place.thread, place.position)),
+        signals: Fits {
+            speaker: hit.marks & marks.speakers != 0,
+            date: hit.marks & marks.dates != 0 || query.days.as_ref().is_some_and(|days| days.contains(&stored_on)),
+            time: hit.marks & marks.time != 0,
+        },
+    }
+}
