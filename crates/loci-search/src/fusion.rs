@@ -4,7 +4,7 @@
 //! **Words and meaning.** Both scores are normalised over the query's candidates and summed with
 //! weights: on dialogue this finds more than reciprocal rank fusion, which throws the distances
 //! between scores away (`docs/retrieval.md`). Words begin at 0, no word in common; meaning begins at a share of
-//! the mean cosine of the candidates. Plain min-max would call the best candidate perfect however poor it is, so
+//! `weak_cosine`. Plain min-max would call the best candidate perfect however poor it is, so
 //! cosines are scaled to `strong_cosine` where none reaches it.
 //!
 //! **The weight is the query's.** The weight of the words is a logistic function of a few [`Evidence`]s of how much
@@ -127,12 +127,12 @@ pub struct Weights {
     /// The power of the normalised BM25 that counts, so that one good text stands out from several mediocre ones
     /// beside each other.
     pub contrast: f64,
-    /// The power of the share of the query's information that a text holds, beside the most of any: its BM25 counts less
+    /// The power of the share of the query's information that a text holds, beside that of the best by words: its BM25 counts less
     /// where one word makes it.
     pub matched: f64,
     /// The same power of the normalised cosine.
     pub meaning_contrast: f64,
-    /// The share of the mean cosine of the candidates that counts as no meaning in common, 0 to 1.
+    /// The share of `weak_cosine` that counts as no meaning in common, 0 to 1.
     pub meaning_base: f64,
     /// The likeness to the query of a phase of work from which a text matters in it: the cosine of this model, and what
     /// the words add. Chosen on one half of `loci bench phases`.
@@ -177,7 +177,7 @@ impl Default for Weights {
             contrast: 2.2125,
             matched: 0.375,
             meaning_contrast: 1.925,
-            meaning_base: 0.125,
+            meaning_base: 0.2,
             phase_floor: 0.23,
             phase_words: 3.5,
             near_neighbour: 0.35,
@@ -374,13 +374,14 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
         (true, true) => 1.0,
         (false, _) => 0.0,
     };
-    let matched_max = candidates.iter().map(|scores| scores.matched).fold(0.0, f32::max);
+    // Of the best by words, which are the same however many candidates there are.
+    let best = candidates.iter().filter(|scores| scores.bm25 >= bm25_max);
+    let matched_by_best = best.map(|scores| scores.matched).fold(0.0, f32::max);
     let words = |scores: &Scores| {
-        // A text without a share has all of it where none has any.
-        let matched = if matched_max > 0.0 { f64::from(scores.matched / matched_max) } else { 1.0 };
+        let matched = if matched_by_best > 0.0 { f64::from(scores.matched / matched_by_best).min(1.0) } else { 1.0 };
         f64::from(scores.bm25 / bm25_max).powf(weights.contrast) * matched.powf(weights.matched)
     };
-    let cosine_base = weights.meaning_base * cosines.iter().sum::<f64>() / cosines.len().max(1) as f64;
+    let cosine_base = weights.meaning_base * query.weak_cosine;
     let cosine_top = cosines.iter().copied().fold(query.strong_cosine, f64::max);
     let meaning = |cosine: f32| {
         let share = (f64::from(cosine) - cosine_base) / (cosine_top - cosine_base).max(f64::MIN_POSITIVE);
