@@ -392,11 +392,12 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn passage_range(&self, space: &Space, id: &MemoryId, passage: u32) -> Result<Option<Range<usize>>>;
 
-    /// Memories of any space that have a passage without a vector of `model`, at most `limit`.
+    /// Memories of any space that have a passage without a vector of `model`, at most `limit`: those with a passage that
+    /// no model has read, in this order, and after them those that one other model has read, in this order too.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>>;
+    fn without_vector(&self, model: &ModelId, order: FilingOrder, limit: usize) -> Result<Vec<(Space, MemoryId)>>;
 
     /// How many memories [`without_vector`](Store::without_vector) would name without a limit.
     ///

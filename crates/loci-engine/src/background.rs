@@ -1,12 +1,12 @@
 //! When background work has something to do, and what it remembers from round to round.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use loci_core::{Error, Job, ModelId, Result, Timestamp, limits};
+use loci_core::{Error, Job, MemoryId, ModelId, Result, Space, Timestamp, limits};
 use uuid::Uuid;
 
 use crate::Engine;
@@ -18,6 +18,8 @@ const LEASE_SECONDS: i64 = 120;
 /// Seconds that a model counts as used after a process that used it ended without a word. Long, so that keeping it
 /// alive costs a write every few minutes.
 const USE_SECONDS: i64 = 600;
+/// Memories that are remembered at most because searches lacked their vectors: a few searches.
+const WANTED_MAX: usize = 256;
 const _: () = assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX && USE_SECONDS < limits::LEASE_SECONDS_MAX);
 
 /// Rings for the thread that waits for it; a ring while nobody waits counts for the next wait.
@@ -89,9 +91,12 @@ pub(crate) struct ModelRounds {
     pub(crate) in_use: Lease,
     /// On embedding what waits for the model.
     pub(crate) embedding: Lease,
-    /// How many memories without embedding the next round passes over, because the model refused
-    /// them.
-    pub(crate) refused: AtomicUsize,
+    /// The memories without embedding that the next round passes over, because the model refused them.
+    pub(crate) refused: Mutex<BTreeSet<TextName>>,
+    /// The memories that the next rounds embed before all others.
+    pub(crate) wanted: Wanted,
+    /// How many rounds there were.
+    pub(crate) count: AtomicUsize,
     /// How many the model refused when all others had been embedded: it will never have read these.
     pub(crate) unreadable: AtomicUsize,
     /// The number of components that the stored vectors were compared with; 0 before.
@@ -105,11 +110,51 @@ impl ModelRounds {
         ModelRounds {
             in_use: Lease::of(format!("model {model}"), USE_SECONDS),
             embedding: Lease::of(format!("embed {model}"), LEASE_SECONDS),
-            refused: AtomicUsize::new(0),
+            refused: Mutex::default(),
+            wanted: Wanted::default(),
+            count: AtomicUsize::new(0),
             unreadable: AtomicUsize::new(0),
             dimensions: AtomicUsize::new(0),
             is_outdated: AtomicBool::new(false),
         }
+    }
+
+    /// The memories that were refused, which count as not refused from now on.
+    pub(crate) fn take_refused(&self) -> BTreeSet<TextName> {
+        std::mem::take(&mut self.refused.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Has the next round pass over these.
+    pub(crate) fn pass_over(&self, refused: BTreeSet<TextName>) {
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
+    }
+}
+
+/// A memory, as the queue of texts that wait for a vector names it.
+pub(crate) type TextName = (Space, MemoryId);
+
+/// The memories that searches of this process had as candidates without a vector: those of the last search first, each
+/// search's best first. Of more than [`WANTED_MAX`] the last ones wait like all others.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted(Mutex<VecDeque<TextName>>);
+
+impl Wanted {
+    /// Puts these before the others, in their order.
+    pub(crate) fn put(&self, texts: impl IntoIterator<Item = TextName>) {
+        let mut wanted: VecDeque<TextName> = texts.into_iter().take(WANTED_MAX).collect();
+        let mut before = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new: HashSet<&TextName> = wanted.iter().collect();
+        before.retain(|text| !new.contains(text));
+        wanted.append(&mut before);
+        wanted.truncate(WANTED_MAX);
+        *before = wanted;
+    }
+
+    /// Takes so many away, the first ones.
+    pub(crate) fn take(&self, count: usize) -> Vec<TextName> {
+        let mut wanted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = count.min(wanted.len());
+        wanted.drain(..count).collect()
     }
 }
 

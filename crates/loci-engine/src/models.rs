@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use loci_core::{CosineScale, Embedder, Error, ModelId, Passage, QueryVector, Result, Timestamp, Vector};
+use loci_core::{CosineScale, Embedder, Error, FilingOrder, ModelId, Passage, QueryVector, Result, Timestamp, Vector};
 use loci_search::document;
 
 use crate::{Engine, SearchMode};
@@ -136,7 +136,7 @@ impl Engine {
     fn is_complete(&self) -> Result<bool> {
         let model = self.embedder.model();
         let unreadable = self.rounds.of(model).unreadable.load(Ordering::Relaxed);
-        Ok(self.store.without_vector(model, unreadable + 1)?.len() <= unreadable)
+        Ok(self.store.without_vector(model, FilingOrder::LastFirst, unreadable + 1)?.len() <= unreadable)
     }
 
     /// The model that embeds questions and texts now. Where the engine's own has read everything, the store is not

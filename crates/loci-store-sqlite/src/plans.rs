@@ -107,6 +107,18 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
     }
 }
 
+/// So that a round of embedding costs by what it embeds, whatever else waits.
+#[test]
+fn what_waits_for_a_model_is_read_in_the_order_of_an_index() {
+    for order in [FilingOrder::FirstFirst, FilingOrder::LastFirst] {
+        for range in read::WITHOUT_MODEL {
+            let steps = plan(&read::without_vector_sql(range, order));
+            assert!(steps[0].starts_with("SEARCH p USING COVERING INDEX passage_by_model (model"), "{steps:?}");
+            assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:?}");
+        }
+    }
+}
+
 #[test]
 fn a_census_reads_an_index_alone() {
     let searches: Vec<_> = plan(read::CENSUS).into_iter().filter(|step| step.starts_with("SEARCH")).collect();

@@ -1,6 +1,6 @@
 //! Reads that need no index: by id, by filter, counts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use loci_core::{
@@ -134,15 +134,19 @@ pub(crate) fn filed_sql(filter: &Filter, conditions: &Conditions, order: FilingO
         && filter.kinds.is_empty()
         && (filter.tiers.is_empty() || filter.tiers.contains(&Tier::LongTerm));
     let passes = if shows_plain { format!("{place} AND (m.is_plain OR ({sql}))") } else { sql.clone() };
-    let direction = match order {
-        FilingOrder::FirstFirst => "",
-        FilingOrder::LastFirst => " DESC",
-    };
+    let direction = direction(order);
     format!(
         "SELECT {COLUMNS}, {FURTHER_COLUMNS}, ({successor}) FROM (
              SELECT m.row FROM memory AS m WHERE {passes} ORDER BY m.row{direction} LIMIT :limit OFFSET :offset
          ) AS page CROSS JOIN {WHOLE_TABLES} WHERE m.row = page.row ORDER BY page.row{direction}"
     )
+}
+
+fn direction(order: FilingOrder) -> &'static str {
+    match order {
+        FilingOrder::FirstFirst => "",
+        FilingOrder::LastFirst => " DESC",
+    }
 }
 
 pub(crate) fn revisions(connection: &Connection, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
@@ -317,7 +321,7 @@ pub(crate) fn models(connection: &Connection) -> Result<Vec<(ModelId, u64)>> {
 }
 
 pub(crate) fn pending_embeddings(connection: &Connection, model: &ModelId) -> Result<u64> {
-    Ok(rows_without_vector(connection, model, usize::MAX)?.len() as u64)
+    Ok(rows_without_vector(connection, model, FilingOrder::FirstFirst, usize::MAX)?.len() as u64)
 }
 
 /// Whether the model has a vector of another number of components. A vector has a byte for each, so that of others none is read.
@@ -333,16 +337,22 @@ pub(crate) fn has_other_dimensions(connection: &Connection, model: &ModelId, dim
     Ok(statement.query_row(params![model.as_str(), bound(dimensions)], |row| row.get(0))?)
 }
 
-/// The rows of memories that have a passage without a vector of the model.
-fn rows_without_vector(connection: &Connection, model: &ModelId, limit: usize) -> Result<BTreeSet<i64>> {
+/// The rows of memories that have a passage without a vector of the model, each once.
+fn rows_without_vector(connection: &Connection, model: &ModelId, order: FilingOrder, limit: usize) -> Result<Vec<i64>> {
     // An unknown model counts as row 0, which no model has.
     let model = model_row(connection, model)?.unwrap_or(0);
-    let mut rows = BTreeSet::new();
+    let (mut rows, mut known) = (Vec::new(), HashSet::new());
     for range in WITHOUT_MODEL {
-        if rows.len() < limit {
-            let mut statement = connection.prepare_cached(&without_vector_sql(range))?;
-            let found = statement.query_map(params![model, bound(limit)], |row| row.get::<_, i64>(0))?;
-            rows.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
+        let mut statement = connection.prepare_cached(&without_vector_sql(range, order))?;
+        let mut passages = statement.query([model])?;
+        // Read one by one: a memory may have any number of passages.
+        while rows.len() < limit
+            && let Some(passage) = passages.next()?
+        {
+            let row = passage.get(0)?;
+            if known.insert(row) {
+                rows.push(row);
+            }
         }
     }
     Ok(rows)
@@ -352,21 +362,28 @@ fn rows_without_vector(connection: &Connection, model: &ModelId, limit: usize) -
 /// the cost is that of what is missing. While two models are kept, it is that of what the other one read last.
 pub(crate) const WITHOUT_MODEL: [&str; 3] = ["model IS NULL", "model < ?1", "model > ?1"];
 
-pub(crate) fn without_vector_sql(range: &str) -> String {
+/// The memory of each passage, in the order of the index.
+pub(crate) fn without_vector_sql(range: &str, order: FilingOrder) -> String {
+    let direction = direction(order);
     format!(
-        "SELECT DISTINCT p.row >> {POSITION_BITS} FROM passage AS p WHERE p.{range} AND ?1 IS NOT NULL \
+        "SELECT p.row >> {POSITION_BITS} FROM passage AS p WHERE p.{range} AND ?1 IS NOT NULL \
          AND NOT EXISTS (SELECT 1 FROM further_vector INDEXED BY further_vector_by_model \
              WHERE model = ?1 AND passage = p.row) \
          AND EXISTS (SELECT 1 FROM memory WHERE row = p.row >> {POSITION_BITS} AND deleted_at IS NULL) \
-         LIMIT ?2"
+         ORDER BY p.model{direction}, p.row{direction}"
     )
 }
 
-pub(crate) fn without_vector(connection: &Connection, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
-    let rows = rows_without_vector(connection, model, limit)?;
+pub(crate) fn without_vector(
+    connection: &Connection,
+    model: &ModelId,
+    order: FilingOrder,
+    limit: usize,
+) -> Result<Vec<(Space, MemoryId)>> {
+    let rows = rows_without_vector(connection, model, order, limit)?;
     let mut statement = connection.prepare_cached("SELECT space, id FROM memory WHERE row = ?1")?;
     let mut named = Vec::new();
-    for row in rows.into_iter().take(limit) {
+    for row in rows {
         let (space, id): (String, String) = statement.query_row([row], |row| Ok((row.get(0)?, row.get(1)?)))?;
         named.push((read_space(&space)?, MemoryId::new(id)));
     }

@@ -296,8 +296,8 @@ impl Store for SqliteStore {
         self.opened()?.readers.read(|connection| read::passage_range(connection, space, id, passage))
     }
 
-    fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
-        self.opened()?.readers.read(|connection| read::without_vector(connection, model, limit))
+    fn without_vector(&self, model: &ModelId, order: FilingOrder, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
+        self.opened()?.readers.read(|connection| read::without_vector(connection, model, order, limit))
     }
 
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {

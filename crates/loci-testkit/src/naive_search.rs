@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::slice;
 
 use loci_core::{
-    Candidate, CandidateQuery, Candidates, MARKS_MAX, Memory, ModelId, NEIGHBOUR_DISTANCE_MAX, Passage, QueryVector,
-    Space, ThreadPlace, ThreadScore, Vector,
+    Candidate, CandidateQuery, Candidates, FilingOrder, MARKS_MAX, Memory, MemoryId, ModelId, NEIGHBOUR_DISTANCE_MAX,
+    Passage, QueryVector, Space, ThreadPlace, ThreadScore, Vector,
 };
 
 use crate::naive_store::{Record, State};
@@ -83,6 +83,17 @@ pub(crate) fn candidates(state: &State, query: &CandidateQuery<'_>) -> Candidate
         passages: passages().count(),
         passages_without_vector: query.vector.map_or(0, |_| passages().filter(|score| score.cosine.is_none()).count()),
     }
+}
+
+/// The memories that have a passage without a vector of the model, those first that no model has read whole.
+pub(crate) fn without_vector(state: &State, model: &ModelId, order: FilingOrder) -> Vec<(Space, MemoryId)> {
+    let lacks = |record: &&Record| record.vectors.iter().any(|of_passage| !of_passage.contains_key(model));
+    let mut lacking: Vec<&Record> = state.shown().filter(lacks).collect();
+    lacking.sort_by_key(|Record { vectors, filing, .. }| {
+        let place = if order == FilingOrder::LastFirst { u64::MAX - filing } else { *filing };
+        (vectors.iter().all(|of_passage| !of_passage.is_empty()), place)
+    });
+    lacking.into_iter().map(|Record { memory, .. }| (memory.space.clone(), memory.id.clone())).collect()
 }
 
 /// The score by words, if it makes a candidate.

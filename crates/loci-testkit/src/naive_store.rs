@@ -457,15 +457,14 @@ impl Store for NaiveStore {
         Ok(found.and_then(|record| Some(record.passages.get(passage as usize)?.range.clone())))
     }
 
-    fn without_vector(&self, model: &ModelId, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
-        let state = self.state();
-        let lacks = |record: &&Record| record.vectors.iter().any(|of_passage| !of_passage.contains_key(model));
-        let lacking = state.shown().filter(lacks).map(|record| &record.memory);
-        Ok(lacking.map(|memory| (memory.space.clone(), memory.id.clone())).take(limit).collect())
+    fn without_vector(&self, model: &ModelId, order: FilingOrder, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
+        let mut named = naive_search::without_vector(&self.state(), model, order);
+        named.truncate(limit);
+        Ok(named)
     }
 
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {
-        Ok(self.without_vector(model, usize::MAX)?.len() as u64)
+        Ok(self.without_vector(model, FilingOrder::FirstFirst, usize::MAX)?.len() as u64)
     }
 
     fn models(&self) -> Result<Vec<(ModelId, u64)>> {

@@ -44,9 +44,17 @@ impl Engine {
     /// `unavailable` if the store cannot be read.
     pub fn browse(&self, caller: &Caller, request: Browse) -> Result<Browsed> {
         let filter = self.browsed(caller, &request);
-        let memories = self.filed_under(&filter, &request)?;
+        let version = self.store.version()?;
         let total = self.store.tally(&filter)?.iter().map(|tally| tally.memories).sum();
-        Ok(Browsed { memories, total })
+        if let Some(from_end) = from_end(&request, total) {
+            let mut memories = self.filed_under(&filter, &from_end)?;
+            // A change since the count may have moved the end.
+            if self.store.version()? == version {
+                memories.reverse();
+                return Ok(Browsed { memories, total });
+            }
+        }
+        Ok(Browsed { memories: self.filed_under(&filter, &request)?, total })
     }
 
     /// The same memories alone.
@@ -90,6 +98,19 @@ impl Engine {
         }
         Ok(memories)
     }
+}
+
+/// The same page of `total` memories counted from their end, if less is skipped that way: the store counts what it
+/// skips one by one.
+fn from_end(request: &Browse, total: u64) -> Option<Browse> {
+    let left = usize::try_from(total).ok()?.checked_sub(request.offset)?;
+    let limit = left.min(request.limit.clamp(1, limits::LIST_RESULTS_MAX));
+    let order = match request.order {
+        FilingOrder::FirstFirst => FilingOrder::LastFirst,
+        FilingOrder::LastFirst => FilingOrder::FirstFirst,
+    };
+    let is_nearer = limit > 0 && left - limit < request.offset;
+    is_nearer.then(|| Browse { order, offset: left - limit, limit, ..request.clone() })
 }
 
 /// So many characters of a text.

@@ -1,16 +1,17 @@
 //! What goes on in the background beside enrichment: what is over is removed, pending embeddings are
 //! made.
 
+use std::collections::BTreeSet;
 use std::slice;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Batch, Change, Embedder, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Result, Space,
+    Batch, Change, Embedder, EnrichmentStatus, Error, ErrorCode, Expect, FilingOrder, Memory, ModelId, Passage, Result,
     Sweep,
 };
 
-use crate::background::ModelRounds;
+use crate::background::{ModelRounds, TextName};
 use crate::models::{PROBE_TEXT, quantised, texts_of, vectors_by};
 use crate::{Engine, SearchMode, catch_panic};
 
@@ -26,6 +27,8 @@ const EMBED_ROUND_TIME: Duration = Duration::from_millis(200);
 const EMBED_GROUP: usize = 16;
 /// Failures in a row that end a round.
 const FAILURES_MAX: usize = 3;
+/// Of so many rounds one embeds what has waited longest, so that it does not wait for ever while more comes in.
+const ROUNDS_PER_OLDEST: usize = 4;
 /// Passages that are embedded between two looks at the lease: seconds of work. What is complete then is
 /// stored.
 const EMBED_STEP: usize = 64;
@@ -76,8 +79,8 @@ impl Engine {
         let rounds = &*self.rounds.of(model);
         let is_under_way = rounds.embedding.is_held();
         let is_outdated = rounds.is_outdated.load(Ordering::Relaxed);
-        if !is_under_way && !is_outdated && self.store.without_vector(model, 1)?.is_empty() {
-            rounds.refused.store(0, Ordering::Relaxed);
+        if !is_under_way && !is_outdated && self.store.without_vector(model, FilingOrder::LastFirst, 1)?.is_empty() {
+            rounds.take_refused();
             rounds.unreadable.store(0, Ordering::Relaxed);
             return Ok(0);
         }
@@ -87,10 +90,9 @@ impl Engine {
             if retired > 0 {
                 return Ok(retired);
             }
-            let refused = rounds.refused.load(Ordering::Relaxed);
-            let pending = self.store.without_vector(model, refused + EMBED_ROUND_MAX)?;
+            let queue = self.queue(rounds, model)?;
             self.embed_for_former();
-            let embedded = self.embed_some(&*self.embedder, rounds, &pending, refused);
+            let embedded = self.embed_some(&*self.embedder, rounds, queue);
             // Without the lease, which an end gives back in the middle, others may have read them anew.
             if !rounds.embedding.is_held() {
                 return embedded;
@@ -106,10 +108,8 @@ impl Engine {
     fn embed_for_former(&self) {
         let Some(former) = self.former().filter(|_| self.take_former_lacks()) else { return };
         let rounds = &*self.rounds.of(former.model());
-        let embedded = self.under_lease(&rounds.embedding, || {
-            let unread = self.store.without_vector(former.model(), EMBED_ROUND_MAX)?;
-            self.embed_some(&*former, rounds, &unread, 0)
-        });
+        let embedded = self
+            .under_lease(&rounds.embedding, || self.embed_some(&*former, rounds, self.queue(rounds, former.model())?));
         match embedded {
             Ok(0) => {}
             // There may be more.
@@ -118,19 +118,38 @@ impl Engine {
         }
     }
 
-    /// Embeds some of these memories, of which the first were refused before. A text that the model refuses is
-    /// passed over, so that it never holds up the others; it is tried again when the end of the queue was reached.
-    fn embed_some(
-        &self,
-        embedder: &dyn Embedder,
-        rounds: &ModelRounds,
-        pending: &[(Space, MemoryId)],
-        refused: usize,
-    ) -> Result<usize> {
+    /// What a round may embed: the memories that searches had as candidates without a vector, then those that were filed
+    /// last, and in one of [`ROUNDS_PER_OLDEST`] rounds those that were filed first.
+    fn queue(&self, rounds: &ModelRounds, model: &ModelId) -> Result<Queue> {
+        let is_for_oldest = rounds.count.fetch_add(1, Ordering::Relaxed) % ROUNDS_PER_OLDEST == ROUNDS_PER_OLDEST - 1;
+        let order = if is_for_oldest { FilingOrder::FirstFirst } else { FilingOrder::LastFirst };
+        let mut refused = rounds.take_refused();
+        let looked_at = refused.len() + EMBED_ROUND_MAX;
+        let waiting = self.store.without_vector(model, order, looked_at)?;
+        let is_end = waiting.len() < looked_at;
+        if is_end {
+            // The others have gone, or were embedded elsewhere.
+            refused = waiting.iter().filter(|text| refused.contains(text)).cloned().collect();
+        }
+        let mut texts = Vec::new();
+        for text in rounds.wanted.take(EMBED_GROUP) {
+            if !refused.contains(&text) && self.store.vectors(&text.0, &text.1, model)?.is_empty() {
+                texts.push(text);
+            }
+        }
+        let wanted = texts.len();
+        let others = waiting.into_iter().filter(|text| !refused.contains(text) && !texts.contains(text));
+        let others: Vec<_> = others.take(EMBED_ROUND_MAX).collect();
+        texts.extend(others);
+        Ok(Queue { texts, wanted, refused, is_end })
+    }
+
+    /// Embeds some of these memories. A text that the model refuses is passed over, so that it never holds up the
+    /// others; it is tried again when the end of the queue was reached.
+    fn embed_some(&self, embedder: &dyn Embedder, rounds: &ModelRounds, queue: Queue) -> Result<usize> {
         let begun = Instant::now();
-        rounds.refused.store(0, Ordering::Relaxed);
-        let mut is_end = pending.len() < refused + EMBED_ROUND_MAX;
-        let mut waiting = pending.get(refused..).unwrap_or_default().iter();
+        let Queue { texts, wanted, mut refused, mut is_end } = queue;
+        let mut waiting = texts.iter();
         let mut round = Round::default();
         // What is left of a group that failed.
         let mut alone = Vec::new().into_iter();
@@ -150,20 +169,22 @@ impl Engine {
                 Ok(false) => break,
                 // One by one, so that only the text to blame is passed over.
                 Err(_) if read > 1 => alone = group.into_iter(),
-                Err(error) => round.fail(error),
+                Err(error) => round.fail(group.first().map(Text::name), error),
             }
             if round.is_away() || (round.embedded > 0 && begun.elapsed() >= EMBED_ROUND_TIME) {
                 is_end = false;
                 break;
             }
         }
-        let passed_over = refused + round.failures;
+        let begun_with = texts.len() - waiting.len();
+        rounds.wanted.put(texts.into_iter().take(wanted).skip(begun_with));
+        refused.append(&mut round.refused);
         if is_end {
             // A model that is away refuses nothing.
-            let is_there = passed_over > 0 && embedder.embed(&[PROBE_TEXT]).is_ok();
-            rounds.unreadable.store(if is_there { passed_over } else { 0 }, Ordering::Relaxed);
+            let is_there = !refused.is_empty() && embedder.embed(&[PROBE_TEXT]).is_ok();
+            rounds.unreadable.store(if is_there { refused.len() } else { 0 }, Ordering::Relaxed);
         } else {
-            rounds.refused.store(passed_over, Ordering::Relaxed);
+            rounds.pass_over(refused);
         }
         match round.first_failure {
             Some(error) if round.embedded == 0 => Err(error),
@@ -172,7 +193,7 @@ impl Engine {
     }
 
     /// Reads memories until their passages fill a step, so that all cores are busy and no more is held.
-    fn read_group(&self, waiting: &mut slice::Iter<'_, (Space, MemoryId)>, round: &mut Round) -> Vec<Text> {
+    fn read_group(&self, waiting: &mut slice::Iter<'_, TextName>, round: &mut Round) -> Vec<Text> {
         let (mut group, mut passages) = (Vec::new(), 0);
         while passages < EMBED_STEP && group.len() < EMBED_GROUP && !round.is_away() {
             let Some((space, id)) = waiting.next() else { break };
@@ -183,7 +204,7 @@ impl Engine {
                 }
                 // It has gone meanwhile.
                 Ok(None) => {}
-                Err(error) => round.fail(error),
+                Err(error) => round.fail(Some((space.clone(), id.clone())), error),
             }
         }
         group
@@ -240,20 +261,32 @@ impl Engine {
 #[derive(Debug, Default)]
 struct Round {
     embedded: usize,
-    failures: usize,
+    refused: BTreeSet<TextName>,
     first_failure: Option<Error>,
 }
 
 impl Round {
-    fn fail(&mut self, error: Error) {
-        self.failures += 1;
+    fn fail(&mut self, text: Option<TextName>, error: Error) {
+        self.refused.extend(text);
         self.first_failure.get_or_insert(error);
     }
 
     /// Nothing but failures: the model is away, rather than the texts to blame.
     fn is_away(&self) -> bool {
-        self.embedded == 0 && self.failures >= FAILURES_MAX
+        self.embedded == 0 && self.refused.len() >= FAILURES_MAX
     }
+}
+
+/// The memories that a round may embed.
+struct Queue {
+    /// In the order of embedding, none that was refused.
+    texts: Vec<TextName>,
+    /// How many of the first ones searches lacked.
+    wanted: usize,
+    /// Those that were refused before.
+    refused: BTreeSet<TextName>,
+    /// Whether no other memory waits.
+    is_end: bool,
 }
 
 /// A memory with its passages, which get their vectors one after the other.
@@ -265,6 +298,10 @@ struct Text {
 impl Text {
     fn of(memory: Memory) -> Self {
         Text { passages: Engine::passages(&memory.content, &memory.metadata(), memory.updated_at), memory }
+    }
+
+    fn name(&self) -> TextName {
+        (self.memory.space.clone(), self.memory.id.clone())
     }
 
     fn is_complete(&self) -> bool {

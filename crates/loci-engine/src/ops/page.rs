@@ -161,7 +161,8 @@ impl Engine {
         // One more shows whether there is another page.
         let (hits, ranking) = self.first_hits(caller, &recall, limit + 1, Some(&paging))?;
         let has_more = hits.len() > limit || !ranking.is_read();
-        let (is_quoted, mut notices) = (ranking.is_quoted, ranking.notices);
+        let is_quoted = ranking.is_quoted;
+        let mut notices: Vec<String> = ranking.degraded().into_iter().collect();
         let (hits, is_cut) = self.fitting(hits, request, limit)?;
         let has_more = has_more || is_cut;
 

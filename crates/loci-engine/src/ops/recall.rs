@@ -180,8 +180,18 @@ pub(crate) struct Ranking {
     pub(crate) is_quoted: bool,
     /// Why the search was less than it should be.
     pub(crate) notices: Vec<String>,
-    /// The question's vector, if not all that passed can be compared with it.
-    lacking: Option<QueryVector>,
+    /// Present if not all that passed can be compared with the question.
+    lacking: Option<Lacking>,
+}
+
+/// A question with which some texts cannot be compared by meaning.
+struct Lacking {
+    /// Its vector.
+    question: QueryVector,
+    /// The candidates that were ranked.
+    candidates: usize,
+    /// How many of them have no vector of the question's model.
+    without_vector: usize,
 }
 
 impl Ranking {
@@ -193,6 +203,15 @@ impl Ranking {
     /// How many were not read yet.
     pub(crate) fn len(&self) -> usize {
         self.ranked.as_slice().len()
+    }
+
+    /// Why the search was less than it should be, in a sentence; none if it was whole.
+    pub(crate) fn degraded(&self) -> Option<String> {
+        let mut notices = self.notices.clone();
+        if let Some(Lacking { candidates, without_vector, .. }) = &self.lacking {
+            notices.push(format!("{without_vector} of the {candidates} candidates for this search have no vector yet"));
+        }
+        (!notices.is_empty()).then(|| notices.join("; "))
     }
 }
 
@@ -245,7 +264,7 @@ impl Engine {
     ) -> Result<Ranking> {
         let ranking = self.rank_once(caller, request, limit, paging)?;
         // While one model takes the place of another, the change may come between the question and the search.
-        let is_behind = ranking.lacking.as_ref().is_some_and(|question| self.another_serves(question));
+        let is_behind = ranking.lacking.as_ref().is_some_and(|lacking| self.another_serves(&lacking.question));
         if is_behind { self.rank_once(caller, request, limit, paging) } else { Ok(ranking) }
     }
 
@@ -317,8 +336,17 @@ impl Engine {
         // Fewer holders than asked for are all there are.
         let is_cut = holders.as_ref().is_none_or(|holders| holders.len() >= limit);
         let cut_at = if is_cut { repeats::cut_at(&candidates.hits, wanted) } else { [None, None] };
-        let (ranked, lacking, is_quoted) = (ranked.into_iter(), lacking.cloned(), holders.is_some());
+        let lacking = lacking.map(|question| self.lacking(caller, question, &ranked));
+        let (ranked, is_quoted) = (ranked.into_iter(), holders.is_some());
         Ok(Ranking { filter, ranked, returned, cut_at, unwritten, is_quoted, notices, lacking })
+    }
+
+    /// What these candidates lack to be compared with the question; the background embeds them before others.
+    fn lacking(&self, caller: &Caller, question: &QueryVector, ranked: &[(f64, Signals, MemoryId)]) -> Lacking {
+        let lacks: Vec<&MemoryId> =
+            ranked.iter().filter(|(_, signals, _)| signals.cosine.is_none()).map(|(_, _, id)| id).collect();
+        self.rounds.of(&question.model).wanted.put(lacks.iter().map(|id| (caller.space.clone(), (*id).clone())));
+        Lacking { question: question.clone(), candidates: ranked.len(), without_vector: lacks.len() }
     }
 
     /// Candidates whose passages hold the required terms.

@@ -43,7 +43,6 @@ impl Engine {
                 self.count_access(&caller.space, &hit.memory.id);
             }
         }
-        let notices = ranking.notices;
-        Ok(Recalled { hits, left_out, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
+        Ok(Recalled { hits, left_out, degraded: ranking.degraded() })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::thread;
 
-use loci_core::{EnrichmentStatus, JobStore, Store, Thread};
+use loci_core::{EnrichmentStatus, FilingOrder, JobStore, Store, Thread};
 use loci_engine::Policy;
 
 use super::*;
@@ -54,7 +54,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
     assert_eq!(*candidate, expected);
 
     // Embedded and due at once, and the background told.
-    assert_eq!(store.without_vector(HashingEmbedder::default().model(), 10).unwrap(), []);
+    assert_eq!(store.without_vector(HashingEmbedder::default().model(), FilingOrder::FirstFirst, 10).unwrap(), []);
     assert!(engine.to_enrich().wait(std::time::Duration::ZERO));
     let jobs = store.lease_jobs(now, now.plus_seconds(1), "lease", 10).unwrap();
     assert_eq!(jobs.into_iter().map(|job| job.memory).collect::<Vec<_>>(), std::slice::from_ref(&candidate.id));
@@ -232,7 +232,7 @@ fn many_messages_are_left_to_the_background() {
         assert_eq!(*embedder.calls.lock().unwrap(), calls);
         assert_eq!(said.pending.is_some_and(|reason| reason.contains("background")), waiting > 0);
         // Each with its candidate.
-        assert_eq!(store.without_vector(embedder.model(), 1_000).unwrap().len(), waiting * 2);
+        assert_eq!(store.without_vector(embedder.model(), FilingOrder::FirstFirst, 1_000).unwrap().len(), waiting * 2);
     }
 }
 

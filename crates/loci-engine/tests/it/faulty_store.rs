@@ -62,7 +62,7 @@ impl Store for FaultyStore {
         candidates(query: &CandidateQuery<'_>) -> Candidates;
         vectors(space: &Space, id: &MemoryId, model: &ModelId) -> Vec<Vector>;
         passage_range(space: &Space, id: &MemoryId, passage: u32) -> Option<Range<usize>>;
-        without_vector(model: &ModelId, limit: usize) -> Vec<(Space, MemoryId)>;
+        without_vector(model: &ModelId, order: FilingOrder, limit: usize) -> Vec<(Space, MemoryId)>;
         pending_embeddings(model: &ModelId) -> u64;
         models() -> Vec<(ModelId, u64)>;
         retire_model(model: &ModelId, limit: usize) -> usize;

@@ -335,3 +335,52 @@ fn what_was_filed_is_gone_through_in_its_order() {
         assert_eq!((shown.join(" "), browsed.total), (contents.to_owned(), total), "{request:?}");
     }
 }
+
+/// Pages near the end are read from there.
+#[test]
+fn every_page_is_a_part_of_the_whole_listing() {
+    let store = FaultyStore::new(Arc::new(NaiveStore::new()));
+    let embedder = Arc::new(HashingEmbedder::default());
+    let engine = Arc::new(Engine::new(store.clone(), embedder, Arc::new(FixedClock::default()), SearchMode::Hybrid));
+    for number in 0..60 {
+        engine.remember(&Caller::local(), drawer(&number.to_string(), "home", "room")).unwrap();
+    }
+    let page = |order, offset, limit| {
+        let request = Browse {
+            collections: CollectionFilter::Any,
+            sections: Vec::new(),
+            kinds: Vec::new(),
+            tiers: vec![Tier::LongTerm],
+            order,
+            offset,
+            limit,
+            characters_max: Some(9),
+        };
+        let browsed = engine.browse(&Caller::local(), request).unwrap();
+        let number = |memory: &Memory| memory.content.parse::<usize>().unwrap();
+        (browsed.memories.iter().map(number).collect::<Vec<_>>(), browsed.total)
+    };
+    for limit in [1, 7, 30, 60, 100] {
+        for offset in 0..62 {
+            let numbers: Vec<usize> = (offset..60.min(offset + limit)).collect();
+            let reversed = numbers.iter().map(|number| 59 - number).collect();
+            assert_eq!(page(FilingOrder::FirstFirst, offset, limit), (numbers, 60), "{limit} from {offset}");
+            assert_eq!(page(FilingOrder::LastFirst, offset, limit), (reversed, 60), "{limit} from {offset}");
+        }
+    }
+    // Another process files something between the count and the reading.
+    let other = Engine::new(
+        store.inner.clone(),
+        Arc::new(HashingEmbedder::default()),
+        Arc::new(FixedClock::default()),
+        SearchMode::Hybrid,
+    );
+    let is_first = AtomicBool::new(true);
+    store.before(move |method| {
+        if method == "filed" && is_first.swap(false, Ordering::SeqCst) {
+            other.remember(&Caller::local(), drawer("60", "home", "room")).unwrap();
+        }
+        Ok(())
+    });
+    assert_eq!(page(FilingOrder::FirstFirst, 50, 5).0, [50, 51, 52, 53, 54]);
+}

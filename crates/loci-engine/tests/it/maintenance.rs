@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-use loci_core::{Clock, Store};
+use loci_core::{Clock, FilingOrder, Store};
 use loci_engine::Policy;
 
 use super::faulty_store::FaultyStore;
@@ -304,7 +304,7 @@ fn the_lease_on_embedding_does_not_run_out_under_long_work() {
     assert_eq!(rounds(|| engine.embed_pending()).iter().sum::<usize>(), 4);
     let lost = slow.lost.lock().unwrap();
     assert!(lost.len() > 4 && !lost.contains(&true), "{lost:?}");
-    assert_eq!(store.inner.without_vector(slow.model(), 1), Ok(vec![]));
+    assert_eq!(store.inner.without_vector(slow.model(), FilingOrder::FirstFirst, 1), Ok(vec![]));
 }
 
 /// Panics over one text.
@@ -330,6 +330,110 @@ fn a_text_over_which_the_model_panics_holds_up_no_other() {
         without_model.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap();
     }
     assert_eq!(engine(Arc::new(PanickingEmbedder(HashingEmbedder::default()))).embed_pending(), Ok(1));
+}
+
+/// More than several rounds embed.
+const WAITING: usize = 200;
+
+/// An engine that embeds, a way to file texts that wait for it, and where they are.
+fn embedding(embedder: Arc<dyn Embedder>) -> (Engine, impl Fn(&str) -> MemoryId, Arc<FaultyStore>) {
+    let (_, _, store, clock) = two();
+    let without_model =
+        Engine::new(store.clone(), Arc::new(FailingEmbedder::default()), clock.clone(), SearchMode::Hybrid);
+    let file = move |content: &str| {
+        without_model.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap().memory.id
+    };
+    (Engine::new(store.clone(), embedder, clock, SearchMode::Hybrid), file, store)
+}
+
+/// Whether the best result of a search was compared by its meaning.
+fn is_embedded(engine: &Engine, query: &str) -> bool {
+    let recalled = engine.recall(&Caller::local(), &question(query)).unwrap();
+    recalled.hits[0].signals.cosine.is_some()
+}
+
+#[test]
+fn what_was_filed_last_is_embedded_first() {
+    let (engine, file, _) = embedding(Arc::new(HashingEmbedder::default()));
+    file("the oldest one is a walrus");
+    for number in 0..WAITING {
+        file(&format!("text {number}"));
+    }
+    file("the newest one is a zebra");
+    assert!(engine.embed_pending().unwrap() > 0);
+    assert!(is_embedded(&engine, "zebra"));
+    assert!(!is_embedded(&engine, "walrus"));
+}
+
+#[test]
+fn what_a_search_lacked_is_embedded_next() {
+    let (engine, file, _) = embedding(Arc::new(HashingEmbedder::default()));
+    for number in 0..WAITING / 2 {
+        file(&format!("text {number}"));
+    }
+    file("a zebra crosses the road");
+    for number in 0..WAITING / 2 {
+        file(&format!("further text {number}"));
+    }
+    assert!(!is_embedded(&engine, "zebra"));
+    engine.embed_pending().unwrap();
+    assert!(is_embedded(&engine, "zebra"));
+    while engine.embed_pending().unwrap() > 0 {}
+    assert_eq!(engine.recall(&Caller::local(), &question("text")).unwrap().degraded, None);
+}
+
+/// More comes in than is embedded.
+#[test]
+fn what_waits_longest_is_embedded_in_the_end() {
+    let (engine, file, store) = embedding(Arc::new(HashingEmbedder::default()));
+    let oldest = file("the oldest one is a walrus");
+    let is_read = (0..10).any(|round| {
+        for number in 0..WAITING / 2 {
+            file(&format!("text {number} of round {round}"));
+        }
+        engine.embed_pending().unwrap();
+        // Not by a search, which would have it embedded next.
+        !store.vectors(&Space::default(), &oldest, HashingEmbedder::default().model()).unwrap().is_empty()
+    });
+    assert!(is_read);
+}
+
+/// The queue is not what it was when the model refused some of it.
+#[test]
+fn what_came_after_a_text_that_was_refused_is_not_passed_over() {
+    let embedder = Arc::new(MoodyEmbedder { inner: HashingEmbedder::default(), is_away: AtomicBool::new(false) });
+    let (engine, file, _) = embedding(embedder);
+    for number in 0..WAITING {
+        file(&format!("text {number}"));
+    }
+    file("poison");
+    assert!(engine.embed_pending().unwrap() > 0);
+    file("honey and bread");
+    assert!(engine.embed_pending().unwrap() > 0);
+    assert!(is_embedded(&engine, "honey"));
+    while engine.embed_pending().unwrap_or(0) > 0 {}
+    let degraded = engine.recall(&Caller::local(), &question("text")).unwrap().degraded.unwrap();
+    assert!(degraded.starts_with("1 of 202 passages"), "{degraded}");
+}
+
+#[test]
+fn a_search_says_how_many_of_its_candidates_have_no_vector() {
+    let (engine, file, _) = embedding(Arc::new(HashingEmbedder::default()));
+    for number in 0..3 {
+        file(&format!("a zebra crosses road {number}"));
+    }
+    engine.embed_pending().unwrap();
+    for number in 0..2 {
+        file(&format!("a walrus and a zebra cross ice {number}"));
+    }
+    file("nothing of that kind");
+    let degraded = |query: &str| engine.recall(&Caller::local(), &question(query)).unwrap().degraded;
+    let passages = "3 of 6 passages are not embedded yet and were searched by words alone; ";
+    let said = |rest: &str| Some(format!("{passages}{rest} candidates for this search have no vector yet"));
+    assert_eq!(degraded("zebra"), said("2 of the 5"));
+    assert_eq!(degraded("road"), said("0 of the 3"));
+    while engine.embed_pending().unwrap() > 0 {}
+    assert_eq!(degraded("zebra"), None);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use loci_core::{Memory, Store};
+use loci_core::{FilingOrder, Memory, Store};
 use loci_testkit::contract::{memory, passage, put};
 
 use super::ProblemKind::{Damaged, Derived};
@@ -222,7 +222,7 @@ fn damaged_rows_that_nobody_filed_are_made_good() {
         let done = store.repair().unwrap();
         assert_eq!((store.integrity_check(), done.is_empty()), (Ok(Vec::new()), false), "{table} {change}: {done:?}");
         let waits = table == "passage" || table == "model";
-        let without = store.without_vector(&loci_core::ModelId::new("test"), 9).unwrap();
+        let without = store.without_vector(&loci_core::ModelId::new("test"), FilingOrder::FirstFirst, 9).unwrap();
         assert_eq!(without.len(), usize::from(waits), "{table} {change}: the model reads the text again");
         let jobs = raw(&folder).query_row("SELECT count(*) FROM job", [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(jobs, 1, "{table} {change}");
@@ -271,7 +271,7 @@ fn a_reindex_makes_all_anew_and_drops_vectors_if_asked() {
         assert!(made.indexes > 30, "{made:?}");
         assert!(store.version().unwrap() > version);
         assert_eq!(store.integrity_check(), Ok(Vec::new()));
-        assert_eq!(store.without_vector(&model, 9).unwrap().len(), usize::from(embeddings));
+        assert_eq!(store.without_vector(&model, FilingOrder::FirstFirst, 9).unwrap().len(), usize::from(embeddings));
     }
 }
 

@@ -106,7 +106,10 @@ fn a_database_of_version_1_answers_as_before() {
     assert_eq!(hits, [("bare", None, true), ("full", Some(0.0), false)]);
     assert_eq!(store.version(), Ok(3));
     assert_eq!(store.tokens().unwrap().len(), 1);
-    assert_eq!(store.without_vector(&vector.model, 10).unwrap(), [(bare.space.clone(), bare.id.clone())]);
+    assert_eq!(
+        store.without_vector(&vector.model, FilingOrder::FirstFirst, 10).unwrap(),
+        [(bare.space.clone(), bare.id.clone())]
+    );
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 
     assert_eq!(store.soft_delete(&filter, Some(&full.id), moment(10), 1), Ok(1));
@@ -564,7 +567,7 @@ fn texts_that_an_older_version_analysed_are_analysed_anew() {
             assert_eq!(find(&store, word), expected, "{word}");
         }
         assert_eq!(nearest(&store), [("summed".to_owned(), Some(-127.0 / 128.0))], "of what is cut as before");
-        let waiting = store.without_vector(&ModelId::new("test"), 10).unwrap();
+        let waiting = store.without_vector(&ModelId::new("test"), FilingOrder::FirstFirst, 10).unwrap();
         assert_eq!(waiting.into_iter().map(|(_, id)| id.to_string()).collect::<Vec<_>>(), ["two", "odd"]);
         drop(store);
         the_backup(folder.path(), before);
@@ -702,7 +705,7 @@ fn vectors_of_what_is_embedded_otherwise_now_are_forgotten() {
             let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
             let expected = if stays { vec![vector.clone()] } else { Vec::new() };
             assert_eq!(store.vectors(&written.space, &written.id, &model), Ok(expected), "{id} of {version}");
-            let waiting = store.without_vector(&model, 10).unwrap();
+            let waiting = store.without_vector(&model, FilingOrder::FirstFirst, 10).unwrap();
             assert_eq!(waiting.iter().any(|(_, waiting)| *waiting == written.id), !stays, "{id} of {version}");
             assert_eq!(find(&store, "zebra"), [id]);
             assert_eq!(store.structure_check(), Ok(Vec::new()));

@@ -110,7 +110,7 @@ fn survives(folder: &std::path::Path) -> bool {
         store.source_files(&space, None).err(),
         store.pending_sources(&space, 10).err(),
         store.candidates(&query).err(),
-        store.without_vector(&ModelId::new("none"), 100).err(),
+        store.without_vector(&ModelId::new("none"), FilingOrder::FirstFirst, 100).err(),
         store.tokens().err(),
         store.size().err(),
         store.census(&space, "ann", now).err(),

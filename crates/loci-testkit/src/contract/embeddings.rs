@@ -1,6 +1,6 @@
 //! What vectors of several models beside each other promise, while one model takes the place of another.
 
-use loci_core::{CandidateQuery, Memory, MemoryId, ModelId, Passage, QueryVector, Vector};
+use loci_core::{CandidateQuery, FilingOrder, Memory, MemoryId, ModelId, Passage, QueryVector, Vector};
 
 use super::examples::{
     NOW, delete, embed, filter, memory, passage, private, put, replace, sweep_of_expired, vector, with_vector,
@@ -69,7 +69,7 @@ pub(super) fn vectors_of_several_models_stand_beside_each_other(make: MakeStore<
     commit(&*store, embed(&both, others.clone()));
     assert_eq!(models(&*store), counts(&[("test", 4), ("other", 2)]));
     assert_eq!((pending(&*store, "test"), pending(&*store, "other")), (0, 1));
-    assert_eq!(store.without_vector(&model("other"), 9).map(|rows| rows.len()), Ok(1));
+    assert_eq!(store.without_vector(&model("other"), FilingOrder::FirstFirst, 9).map(|rows| rows.len()), Ok(1));
     assert_eq!(vectors(&*store, "both", "test"), [vector("test", &[127, 0]), vector("test", &[0, 127])]);
     assert_eq!(vectors(&*store, "both", "other"), others);
     assert_eq!(vectors(&*store, "one", "other"), []);
@@ -85,6 +85,28 @@ pub(super) fn vectors_of_several_models_stand_beside_each_other(make: MakeStore<
     assert_eq!(vectors(&*store, "both", "third"), [], "a passage has none of it");
     assert_eq!(pending(&*store, "third"), 2);
     refused(&*store, embed(&both, vec![vector("other", &[127, 0, 0])]));
+}
+
+pub(super) fn what_waits_for_a_model_comes_in_the_order_of_filing(make: MakeStore<'_>) {
+    let store = make();
+    read(&*store, "read first");
+    for id in ["b", "a"] {
+        add(&*store, id, vec![passage("x"), passage("y")]);
+    }
+    read(&*store, "read last");
+    add(&*store, "c", vec![with_vector(passage("x"), &[127, 0]), passage("y")]);
+    let named = |name: &str, order, limit| {
+        let found = store.without_vector(&model(name), order, limit).expect("the store can be read");
+        found.into_iter().map(|(_, id)| id.to_string()).collect::<Vec<_>>()
+    };
+    let (first, last) = (FilingOrder::FirstFirst, FilingOrder::LastFirst);
+    assert_eq!(named("test", first, 9), ["b", "a", "c"]);
+    assert_eq!(named("test", last, 9), ["c", "a", "b"]);
+    assert_eq!(named("test", last, 2), ["c", "a"]);
+    // What no model has read comes before what another one has.
+    assert_eq!(named("other", first, 9), ["b", "a", "c", "read first", "read last"]);
+    assert_eq!(named("other", last, 4), ["c", "a", "b", "read last"]);
+    assert_eq!(named("other", last, 0), Vec::<String>::new());
 }
 
 pub(super) fn new_passages_have_no_vectors_of_the_old(make: MakeStore<'_>) {

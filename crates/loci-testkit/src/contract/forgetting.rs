@@ -1,8 +1,8 @@
 //! What is promised of memories that were forgotten: they stay, and are hidden from those who do not ask.
 
 use loci_core::{
-    CandidateQuery, CensusRow, EnrichmentStatus, ErrorCode, Filter, Forgotten, JobCounts, Memory, ModelId, Superseded,
-    Thread, Tier, Timestamp, Wiped,
+    CandidateQuery, CensusRow, EnrichmentStatus, ErrorCode, FilingOrder, Filter, Forgotten, JobCounts, Memory, ModelId,
+    Superseded, Thread, Tier, Timestamp, Wiped,
 };
 
 use super::examples::{
@@ -61,7 +61,7 @@ pub(super) fn a_forgotten_memory_is_there_for_work_on_nobodys_behalf(make: MakeS
     assert_eq!(refused(&*store, put(&same_place, Vec::new())).code, ErrorCode::Conflict, "its position is taken");
     assert_eq!(store.thread_end(&written.space, "ann", "talk"), Ok(4));
     let waiting = (written.space.clone(), written.id.clone());
-    assert_eq!(store.without_vector(&model, 10), Ok(vec![waiting]));
+    assert_eq!(store.without_vector(&model, FilingOrder::FirstFirst, 10), Ok(vec![waiting]));
     assert_eq!(store.pending_embeddings(&model), Ok(1));
     commit(&*store, embed(&written, vec![vector("test", &[127])]));
     assert_eq!(store.vectors(&written.space, &written.id, &model), Ok(vec![vector("test", &[127])]));

@@ -140,6 +140,7 @@ promises! {
         vectors_come_back_whole_or_not_at_all,
         memories_without_a_vector_are_named;
     embeddings:
+        what_waits_for_a_model_comes_in_the_order_of_filing,
         vectors_of_several_models_stand_beside_each_other,
         passages_have_their_ranges,
         new_passages_have_no_vectors_of_the_old,

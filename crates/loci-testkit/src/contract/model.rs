@@ -167,7 +167,9 @@ impl Comparison<'_> {
         self.same(|store| store.get(&filter.space, &ids[0]));
         self.same(|store| store.accesses(&filter.space, &ids));
         let model = ModelId::new(self.random.pick(&MODELS));
-        self.same(|store| Ok(store.without_vector(&model, 1_000)?.into_iter().collect::<BTreeSet<_>>()));
+        self.same(|store| {
+            Ok(store.without_vector(&model, FilingOrder::FirstFirst, 1_000)?.into_iter().collect::<BTreeSet<_>>())
+        });
         self.same(|store| Ok((store.models()?, store.pending_embeddings(&model)?)));
         for id in &ids {
             self.same(|store| store.vectors(&filter.space, id, &model));

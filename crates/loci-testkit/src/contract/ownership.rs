@@ -2,8 +2,8 @@
 //! or own what came in through one tool set alone.
 
 use loci_core::{
-    Batch, CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, Memory, MemoryId, ModelId, OwnerFilter,
-    Passage, Place, QueryVector, Reader, Space, Superseded, Tier, Visibility,
+    Batch, CandidateQuery, Candidates, CollectionFilter, FilingOrder, Filter, Forgotten, Memory, MemoryId, ModelId,
+    OwnerFilter, Passage, Place, QueryVector, Reader, Space, Superseded, Tier, Visibility,
 };
 
 use super::examples::{NOW, filter, forgotten, memory, passage, private, put, space, tally, with_vector, words};
@@ -313,7 +313,8 @@ pub(super) fn what_is_apart_comes_to_those_alone_who_ask(make: MakeStore<'_>) {
         assert_eq!(store.tally(&of(tiers)), Ok(tallies), "{tiers:?}");
     }
     assert_eq!(store.get(&apart.space, &apart.id), Ok(Some(apart)));
-    let waiting = store.without_vector(&ModelId::new("test"), 10).expect("the store can be read");
+    let waiting =
+        store.without_vector(&ModelId::new("test"), FilingOrder::FirstFirst, 10).expect("the store can be read");
     assert!(waiting.iter().any(|(_, id)| id.as_str() == "apart"), "it is embedded like any other");
 }
 

@@ -3,7 +3,8 @@
 use std::f32::consts::LN_2;
 
 use loci_core::{
-    Candidate, CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Passage, Place, QueryVector, Visibility,
+    Candidate, CandidateQuery, Candidates, FilingOrder, Filter, Memory, MemoryId, ModelId, Passage, Place, QueryVector,
+    Visibility,
 };
 
 use super::examples::{NOW, delete, filter, memory, passage, put, reader, replace, space, vector, with_vector, words};
@@ -203,7 +204,8 @@ pub(super) fn memories_without_a_vector_are_named(make: MakeStore<'_>) {
     let foreign = Passage { vector: Some(vector("foreign", &[1])), ..passage("x") };
     add(&*store, "foreign", vec![foreign]);
     let named = |model: &str, limit| {
-        let found = store.without_vector(&ModelId::new(model), limit).expect("the store can be read");
+        let found =
+            store.without_vector(&ModelId::new(model), FilingOrder::FirstFirst, limit).expect("the store can be read");
         let mut ids: Vec<_> = found.into_iter().map(|(_, id)| id.to_string()).collect();
         ids.sort();
         ids

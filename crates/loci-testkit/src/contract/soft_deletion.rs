@@ -2,7 +2,9 @@
 
 use std::thread;
 
-use loci_core::{EnrichmentStatus, ErrorCode, Filter, Memory, MemoryId, ModelId, OwnerFilter, Store, Superseded};
+use loci_core::{
+    EnrichmentStatus, ErrorCode, FilingOrder, Filter, Memory, MemoryId, ModelId, OwnerFilter, Store, Superseded,
+};
 
 use super::examples::{
     NOW, delete, embed, enqueue, filter, memory, message, pending_offspring, private, put, replace, space, vector,
@@ -20,7 +22,7 @@ fn soft_delete(store: &dyn StoreAndTokens, name: &str) {
 pub(super) fn a_softly_deleted_memory_is_in_no_read(make: MakeStore<'_>) {
     let store = make();
     let model = ModelId::new("test");
-    let waiting = || store.without_vector(&model, 10).expect("the store can be read").len();
+    let waiting = || store.without_vector(&model, FilingOrder::FirstFirst, 10).expect("the store can be read").len();
     add(&*store, &memory("a"));
     add(&*store, &memory("b"));
     assert_eq!((admitted(&*store, &filter()).len(), waiting()), (2, 2));

@@ -3,8 +3,8 @@
 use std::iter::repeat_with;
 
 use loci_core::{
-    AuditEntry, AuditQuery, CacheEntry, ClockJump, Decision, EnrichmentStatus, ErrorCode, Filter, JobCounts,
-    KeyedAnswer, Memory, ModelId, Result, Sweep, SweepClock, Tier, Timestamp,
+    AuditEntry, AuditQuery, CacheEntry, ClockJump, Decision, EnrichmentStatus, ErrorCode, FilingOrder, Filter,
+    JobCounts, KeyedAnswer, Memory, ModelId, Result, Sweep, SweepClock, Tier, Timestamp,
 };
 
 use super::examples::{
@@ -174,7 +174,7 @@ pub(super) fn a_large_memory_is_gone_for_all_from_its_first_part_on(make: MakeSt
         assert!(steps <= PASSAGES, "it ends");
         assert_eq!((found(&*store, &large), admitted(&*store, &filter).len()), (None, 1));
         assert_eq!(search(&*store, &filter, &["word"]), ["small"]);
-        assert_eq!(store.without_vector(&model, 10).map(|found| found.len()), Ok(1));
+        assert_eq!(store.without_vector(&model, FilingOrder::FirstFirst, 10).map(|found| found.len()), Ok(1));
         assert_eq!(store.job_counts(), Ok(JobCounts::default()));
         for batch in [replace(&Memory { revision: 2, ..large.clone() }, None), delete(&large)] {
             assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict);

@@ -3,8 +3,8 @@
 use std::thread;
 
 use loci_core::{
-    Batch, Change, Delivery, Error, ErrorCode, Expect, Memory, MemoryId, ModelId, Page, Place, Store, Timestamp,
-    Visibility,
+    Batch, Change, Delivery, Error, ErrorCode, Expect, FilingOrder, Memory, MemoryId, ModelId, Page, Place, Store,
+    Timestamp, Visibility,
 };
 
 use super::examples::{
@@ -142,7 +142,7 @@ pub(super) fn a_deleted_memory_is_gone(make: MakeStore<'_>) {
 pub(super) fn an_embedding_counts_for_its_revision_alone(make: MakeStore<'_>) {
     let store = make();
     let model = ModelId::new("test");
-    let waiting = || store.without_vector(&model, 10).expect("the store can be read").len();
+    let waiting = || store.without_vector(&model, FilingOrder::FirstFirst, 10).expect("the store can be read").len();
     let first = memory("a");
     commit(&*store, put(&first, vec![passage("one"), with_vector(passage("two"), &[0, 127])]));
     assert_eq!(waiting(), 1);
