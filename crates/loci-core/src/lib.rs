@@ -68,7 +68,7 @@ pub use search::{
     Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace, ThreadScore,
 };
 pub use setting::SettingStore;
-pub use source_file::{SourceFile, SourceState, SourceStore, SourceTree};
+pub use source_file::{SOURCE_FILE, SOURCE_PATH, SourceFile, SourceState, SourceStore, SourceTree};
 pub use store::{Batch, CensusRow, Change, Expect, FilingOrder, Store, StoreSize, Sweep, Tally, Touch, Wiped};
 pub use sweep_clock::{ClockJump, SweepClock};
 pub use time::{Clock, Timestamp};

@@ -145,7 +145,7 @@ impl Engine {
     fn said(&self, caller: &Caller, message: Message, mint: &dyn Fn() -> MemoryId, now: Timestamp) -> Said {
         let Message { role, content, tags } = message;
         let tags = distinct(tags);
-        let passages = Engine::passages(&content, &tags, now);
+        let passages = Engine::passages(&content, &tags, None, now);
         let is_candidate = role == Role::Human && content.chars().count() > SHORT_CHARACTERS_MAX;
         let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
         let memory = Memory {

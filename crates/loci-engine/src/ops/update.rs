@@ -63,7 +63,7 @@ impl Engine {
         let metadata = before.metadata();
         let now = self.now();
         let text = change.content.as_deref().map(|content| {
-            let mut passages = Engine::passages(content, &metadata, now);
+            let mut passages = Engine::passages(content, &metadata, before.source_path(), now);
             let (embedding, _) = self.embed_at_once(before.title.as_deref(), content, &mut passages);
             (content, passages, embedding)
         });
@@ -82,7 +82,8 @@ impl Engine {
                 if memory.metadata() == metadata {
                     return passages.clone();
                 }
-                let anew = Engine::passages(content, &memory.metadata(), now).into_iter().zip(passages);
+                let anew =
+                    Engine::passages(content, &memory.metadata(), memory.source_path(), now).into_iter().zip(passages);
                 anew.map(|(anew, passage)| Passage { vector: passage.vector.clone(), ..anew }).collect()
             });
             let (change, memory) = put_next(memory, passages);
