@@ -3,9 +3,8 @@
 //!
 //! **Words and meaning.** Both scores are normalised over the query's candidates and summed with
 //! weights: on dialogue this finds more than reciprocal rank fusion, which throws the distances
-//! between scores away (`docs/retrieval.md`). Words begin at 0, no word in common; meaning begins at a share of
-//! `weak_cosine`. Plain min-max would call the best candidate perfect however poor it is, so
-//! cosines are scaled to `strong_cosine` where none reaches it.
+//! between scores away (`docs/retrieval.md`). Both begin at 0. Plain min-max would call the best
+//! candidate perfect however poor it is, so cosines are scaled to `strong_cosine` where none reaches it.
 //!
 //! **The weight is the query's.** The weight of the words is a logistic function of a few [`Evidence`]s of how much
 //! either side has understood of the query; that of the meaning is the rest. Its coefficients are fitted to the
@@ -49,9 +48,11 @@ pub struct Evidence {
     pub agreement: f64,
     /// Where the highest cosine lies between `weak_cosine` and `strong_cosine`.
     pub strength: f64,
-    /// How far the highest cosine stands out from the tenth, in parts of the way from `weak_cosine` to `strong_cosine`.
+    /// How far the highest cosine stands out from the tenth, or from `weak_cosine` if that is more, in parts of the way
+    /// from `weak_cosine` to `strong_cosine`.
     pub meaning_margin: f64,
-    /// 1 for a query of one or two terms, else 0: a stray word covers much of it.
+    /// The share of the query's information that no single text holds, for a query of one or two terms, else 0: a stray
+    /// word covers much of it.
     pub brevity: f64,
 }
 
@@ -71,14 +72,15 @@ impl Evidence {
         });
         let its_cosine = best_by_words.and_then(|scores| scores.cosine).map_or(0.0, f64::from);
         let range = query.strong_cosine - query.weak_cosine;
+        let matched = query.candidates.iter().map(|scores| scores.matched).fold(0.0, f32::max);
         let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
         Evidence {
             coverage: share(bm25 * f64::from(SATURATION), f64::from(query.bm25_bound)),
             words_margin: share(bm25 - bm25_behind, bm25),
             agreement: share(its_cosine, cosine),
             strength: share(cosine - query.weak_cosine, range),
-            meaning_margin: share(cosine - cosine_behind, range),
-            brevity: if query.terms <= SHORT_TERMS { 1.0 } else { 0.0 },
+            meaning_margin: share(cosine - cosine_behind.max(query.weak_cosine), range),
+            brevity: if query.terms <= SHORT_TERMS { (1.0 - f64::from(matched)).max(0.0) } else { 0.0 },
         }
     }
 }
@@ -132,8 +134,6 @@ pub struct Weights {
     pub matched: f64,
     /// The same power of the normalised cosine.
     pub meaning_contrast: f64,
-    /// The share of `weak_cosine` that counts as no meaning in common, 0 to 1.
-    pub meaning_base: f64,
     /// The likeness to the query of a phase of work from which a text matters in it: the cosine of this model, and what
     /// the words add. Chosen on one half of `loci bench phases`.
     pub phase_floor: f64,
@@ -149,8 +149,6 @@ pub struct Weights {
     pub thread: f64,
     /// How far the weight of the thread follows that of the words, 0 to 1.
     pub thread_follows: f64,
-    /// How far it needs the text to be an answer by itself, 0 to 1.
-    pub thread_needs: f64,
     /// For the speaker that the query names.
     pub speaker: f64,
     /// For the time that the query names.
@@ -171,21 +169,19 @@ impl Default for Weights {
                 agreement: 2.0,
                 strength: -1.0,
                 meaning_margin: -4.0,
-                brevity: -2.875,
+                brevity: -3.375,
             },
             fixed_words_weight: None,
-            contrast: 2.2125,
-            matched: 0.375,
+            contrast: 2.0938,
+            matched: 0.7031,
             meaning_contrast: 1.925,
-            meaning_base: 0.2,
             phase_floor: 0.23,
             phase_words: 3.5,
-            near_neighbour: 0.35,
-            far_neighbour: 0.0825,
-            neighbours_meaning: 0.6,
-            thread: 0.4,
-            thread_follows: 1.0,
-            thread_needs: 0.4688,
+            near_neighbour: 0.45,
+            far_neighbour: 0.12,
+            neighbours_meaning: 0.35,
+            thread: 0.35,
+            thread_follows: 0.4375,
             speaker: 0.1,
             date: 0.3,
             time: 0.2,
@@ -328,13 +324,11 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
                 + bonus(scores.signals.date, weights.date)
                 + bonus(scores.signals.time, weights.time);
             // With this weight of the words.
-            let own_part = |share: f64| share * own.words + (1.0 - share) * own.meaning;
             let context = |share: f64| {
                 let follows = 1.0 - weights.thread_follows * (1.0 - share);
-                let needs = 1.0 - weights.thread_needs * (1.0 - own_part(share));
-                share * neighbours.0 + (1.0 - share) * neighbours.1 + weights.thread * follows * needs * thread
+                share * neighbours.0 + (1.0 - share) * neighbours.1 + weights.thread * follows * thread
             };
-            let whole = |share: f64| own_part(share) + context(share) + signals;
+            let whole = |share: f64| share * own.words + (1.0 - share) * own.meaning + context(share) + signals;
             let share = own.words_weight;
             Fused {
                 context: context(share),
@@ -358,7 +352,12 @@ fn scale(fused: &mut [Fused], depth: usize) {
     let top = sums.first().copied().unwrap_or(0.0);
     let floor = sums.get(depth).copied().unwrap_or(0.0);
     for fused in fused {
-        let share = if top > floor { (fused.relevance - floor) / (top - floor) } else { 1.0 };
+        // The best may be as many as the floor is deep.
+        let share = if top > floor {
+            (fused.relevance - floor) / (top - floor)
+        } else {
+            f64::from(u8::from(fused.relevance >= top))
+        };
         fused.relevance = top.min(1.0) * share.clamp(0.0, 1.0);
     }
 }
@@ -381,10 +380,9 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
         let matched = if matched_by_best > 0.0 { f64::from(scores.matched / matched_by_best).min(1.0) } else { 1.0 };
         f64::from(scores.bm25 / bm25_max).powf(weights.contrast) * matched.powf(weights.matched)
     };
-    let cosine_base = weights.meaning_base * query.weak_cosine;
     let cosine_top = cosines.iter().copied().fold(query.strong_cosine, f64::max);
     let meaning = |cosine: f32| {
-        let share = (f64::from(cosine) - cosine_base) / (cosine_top - cosine_base).max(f64::MIN_POSITIVE);
+        let share = f64::from(cosine) / cosine_top.max(f64::MIN_POSITIVE);
         share.clamp(0.0, 1.0).powf(weights.meaning_contrast)
     };
     let coverage = |bm25: f32| f64::from(bm25 * SATURATION / query.bm25_bound.max(f32::MIN_POSITIVE)).min(1.0);
@@ -482,7 +480,7 @@ mod tests {
         let words = [2.0, 1.0].map(|bm25| Scores { bm25, ..Scores::default() });
         let half = 0.5_f64.powf(Weights::default().contrast);
         assert_eq!(relevance(&words, 4.0), [1.0, half]);
-        let weights = Weights { meaning_base: 0.0, ..Weights::default() };
+        let weights = Weights::default();
         let half = 0.5_f64.powf(weights.meaning_contrast);
         let meaning = fused(&[scores(0.0, 0.9), scores(0.0, 0.45)], &[], 4.0, &weights, usize::MAX);
         assert!((meaning[0].relevance - 1.0).abs() < 1e-6 && (meaning[1].relevance - half).abs() < 1e-6);
@@ -547,7 +545,14 @@ mod tests {
         assert_eq!(relevance(usize::MAX), [1.0, 0.75, 0.625, 0.5]);
         assert_eq!(relevance(3), [1.0, 0.5, 0.25, 0.0]);
         assert_eq!(relevance(2), [1.0, 1.0 / 3.0, 0.0, 0.0]);
-        assert_eq!(relevance(0), [1.0; 4]);
+        assert_eq!(relevance(0), [1.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn what_is_worse_than_many_equals_is_not_their_equal() {
+        let candidates = [8.0, 8.0, 8.0, 4.0].map(|bm25| Scores { bm25, ..Scores::default() });
+        let found = fused(&candidates, &[], 16.0, &Weights::default(), 2);
+        assert_eq!(found.iter().map(|fused| fused.relevance).collect::<Vec<_>>(), [1.0, 1.0, 1.0, 0.0]);
     }
 
     #[test]

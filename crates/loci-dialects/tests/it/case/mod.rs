@@ -66,7 +66,7 @@ use matching::Bindings;
 /// 2026-01-01T00:00:00Z, when every case begins.
 const START_MICROSECONDS: i64 = 1_767_225_600_000_000;
 /// Enough for the hashed words of a case to stay apart.
-const DIMENSIONS: usize = 512;
+const DIMENSIONS: usize = 1024;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -45,11 +45,13 @@ const FLOORS: [(&str, f64, f64); 10] = [
     ("facts among chat", 0.95, 1.0),
 ];
 
-/// The facts of this benchmark, in order, and its questions, each with the number of the fact that answers it.
-pub fn facts(distractors: usize) -> (Vec<String>, Vec<(String, usize)>) {
+/// The facts of this benchmark for training, in order, and its questions, each with its kind and the number of the fact
+/// that answers it.
+pub fn facts(distractors: usize) -> (Vec<String>, Vec<(&'static str, String, usize)>) {
     let [shelf, _] = material::shelves("train", 1, distractors);
     let facts = shelf.facts.into_iter().map(|fact| fact.text).collect();
-    (facts, shelf.questions.into_iter().map(|question| (question.text.to_owned(), question.fact)).collect())
+    let question = |question: material::Question| (question.kind, question.text.to_owned(), question.fact);
+    (facts, shelf.questions.into_iter().map(question).collect())
 }
 
 /// A question that was asked.

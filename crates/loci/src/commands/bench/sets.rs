@@ -118,7 +118,7 @@ pub fn run_fusion(settings: &Settings, options: &cli::Fusion, output: Output) ->
     for set in &sets {
         let stored = Stored::of(set, &laboratory, &clock)?;
         clock.set(0);
-        captured.push(fit::Captured::of(set, &stored, &laboratory)?);
+        captured.extend(fit::Captured::of(set, &stored, &laboratory)?);
     }
     let report = fit::report(&captured, options.fit, options.rounds);
     Ok(output.either(&report.value(), report.text())?)

@@ -64,6 +64,9 @@ pub struct Question {
     pub answers: Vec<String>,
     /// `train` or `test`.
     pub half: String,
+    /// The kind of question, where a set has several; each is judged by itself.
+    #[serde(default)]
+    pub kind: String,
 }
 
 /// A set as it was read.
@@ -125,7 +128,8 @@ impl Set {
             tags: Vec::new(),
             title: String::new(),
         };
-        let question = |(query, fact): (String, usize)| Question {
+        let question = |(kind, query, fact): (&str, String, usize)| Question {
+            kind: kind.to_owned(),
             query,
             answers: vec![fact.to_string()],
             half: "train".to_owned(),

@@ -1,11 +1,13 @@
 //! Fits the weights of the fusion to the training halves of sets, and checks them with each set left out.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
+
 use loci_core::{Caller, Tier};
 use loci_engine::{FusionInput, Recall, Weights};
 use serde_json::{Value, json};
 
 use super::ask::{DEPTHS, RESULTS};
-use super::data::Set;
+use super::data::{Question, Set};
 use super::stored::Stored;
 use crate::commands::bench::laboratory::Laboratory;
 use crate::exit::Failure;
@@ -13,6 +15,10 @@ use crate::output::note;
 
 /// How many times its size a miss of the better side alone counts.
 const DEFICIT: f64 = 3.0;
+/// The questions at which a set counts half: the shares of a small one are noise.
+const QUESTIONS_TO_COUNT_HALF: f64 = 50.0;
+/// How many times talk counts: it is a third of the dialects' use, and one set of many.
+const TALK: f64 = 3.0;
 /// How much the mean reciprocal rank counts beside hits, so that steps between two hits show.
 const RECIPROCAL: f64 = 0.2;
 
@@ -44,14 +50,18 @@ impl Hits {
 /// A question with its candidates.
 struct Case {
     half: String,
+    kind: String,
     input: FusionInput,
     /// Whether each candidate is an answer.
     answers: Vec<bool>,
+    /// The first candidate with the text of each: equal texts are one result.
+    first_equals: Vec<usize>,
 }
 
-/// The questions of a set.
+/// The questions of a set, or those of one kind where it has several.
 pub struct Captured {
     name: String,
+    is_talk: bool,
     cases: Vec<Case>,
 }
 
@@ -60,7 +70,7 @@ impl Captured {
     ///
     /// # Errors
     /// If the store cannot be searched.
-    pub fn of(set: &Set, stored: &Stored, laboratory: &Laboratory<'_>) -> Result<Self, Failure> {
+    pub fn of(set: &Set, stored: &Stored, laboratory: &Laboratory<'_>) -> Result<Vec<Self>, Failure> {
         let folder = tempfile::tempdir()?;
         let parts = stored.open(folder.path(), laboratory)?;
         let mut cases = Vec::new();
@@ -71,9 +81,22 @@ impl Captured {
             let texts = stored.texts_of_ids(input.ids.iter(), &parts)?;
             let is_answer = |id| texts.get(id).is_some_and(|text| question.answers.contains(text));
             let answers = input.ids.iter().map(is_answer).collect();
-            cases.push(Case { half: question.half.clone(), input, answers });
+            let mut firsts = HashMap::new();
+            let first = |(index, id)| texts.get(id).map_or(index, |text| *firsts.entry(text).or_insert(index));
+            let first_equals = input.ids.iter().enumerate().map(first).collect();
+            let Question { half, kind, .. } = question;
+            cases.push(Case { half: half.clone(), kind: kind.clone(), input, answers, first_equals });
         }
-        Ok(Captured { name: set.about.name.clone(), cases })
+        let mut of_kinds: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+        for case in cases {
+            of_kinds.entry(case.kind.clone()).or_default().push(case);
+        }
+        let captured = |(kind, cases): (String, Vec<Case>)| {
+            let parts = [set.about.name.clone(), kind];
+            let name = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+            Captured { name, is_talk: set.about.kind == "talk", cases }
+        };
+        Ok(of_kinds.into_iter().map(captured).collect())
     }
 
     fn hits(&self, half: &str, place: impl Fn(&Case) -> Option<usize>) -> Hits {
@@ -85,7 +108,9 @@ impl Captured {
 
 impl Case {
     fn place(&self, order: &[usize]) -> Option<usize> {
-        order.iter().position(|index| self.answers[*index]).map(|place| place + 1)
+        let answer = order.iter().position(|index| self.answers[*index])?;
+        let before: HashSet<usize> = order[..answer].iter().map(|index| self.first_equals[*index]).collect();
+        Some(before.len() + 1)
     }
 
     /// The place of the first answer by BM25 alone, from 1.
@@ -112,7 +137,7 @@ struct Number {
     range: (f64, f64),
 }
 
-const NUMBERS: [Number; 17] = [
+const NUMBERS: [Number; 15] = [
     Number { name: "bias", of: |weights| &mut weights.words_weight.bias, range: (-6.0, 4.0) },
     Number { name: "coverage", of: |weights| &mut weights.words_weight.coverage, range: (0.0, 12.0) },
     Number { name: "words_margin", of: |weights| &mut weights.words_weight.words_margin, range: (0.0, 8.0) },
@@ -123,17 +148,16 @@ const NUMBERS: [Number; 17] = [
     Number { name: "contrast", of: |weights| &mut weights.contrast, range: (0.6, 2.5) },
     Number { name: "matched", of: |weights| &mut weights.matched, range: (0.0, 1.5) },
     Number { name: "meaning_contrast", of: |weights| &mut weights.meaning_contrast, range: (0.6, 4.0) },
-    Number { name: "meaning_base", of: |weights| &mut weights.meaning_base, range: (0.0, 1.0) },
     Number { name: "near_neighbour", of: |weights| &mut weights.near_neighbour, range: (0.0, 0.6) },
     Number { name: "far_neighbour", of: |weights| &mut weights.far_neighbour, range: (0.0, 0.3) },
     Number { name: "neighbours_meaning", of: |weights| &mut weights.neighbours_meaning, range: (0.0, 1.0) },
     Number { name: "thread", of: |weights| &mut weights.thread, range: (0.0, 0.8) },
     Number { name: "thread_follows", of: |weights| &mut weights.thread_follows, range: (0.0, 1.0) },
-    Number { name: "thread_needs", of: |weights| &mut weights.thread_needs, range: (0.0, 1.0) },
 ];
 
-/// What the rankings of a set are worth, and what either side alone finds.
+/// What a set counts, and what the better side alone finds of it at each depth.
 struct Alone {
+    weight: f64,
     best: [f64; DEPTHS.len()],
 }
 
@@ -141,11 +165,13 @@ impl Alone {
     fn of(set: &Captured, half: &str) -> Self {
         let words = set.hits(half, Case::place_by_words).shares();
         let meaning = set.hits(half, Case::place_by_meaning).shares();
-        Alone { best: std::array::from_fn(|depth| words[depth].max(meaning[depth])) }
+        let questions = set.cases.iter().filter(|case| case.half == half).count() as f64;
+        let weight = questions / (questions + QUESTIONS_TO_COUNT_HALF) * if set.is_talk { TALK } else { 1.0 };
+        Alone { weight, best: std::array::from_fn(|depth| words[depth].max(meaning[depth])) }
     }
 }
 
-/// The worth of weights: the mean over sets of hits at each depth and the reciprocal rank, less what is lost to the
+/// The worth of weights: the weighted mean over sets of hits at each depth and the reciprocal rank, less what is lost to the
 /// better side alone.
 fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
     let of = |(set, alone): &(&Captured, Alone)| {
@@ -159,7 +185,8 @@ fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
         let mean = shares.iter().sum::<f64>() / shares.len() as f64;
         let deficit: f64 = shares.iter().zip(alone.best).map(|(share, best)| (best - share).max(0.0)).sum();
         let reciprocal = places.iter().flatten().map(|place| 1.0 / *place as f64).sum::<f64>();
-        mean + RECIPROCAL * reciprocal / places.len().max(1) as f64 - DEFICIT * deficit / shares.len() as f64
+        let reciprocal = RECIPROCAL * reciprocal / places.len().max(1) as f64;
+        alone.weight * (mean + reciprocal - DEFICIT * deficit / shares.len() as f64)
     };
     let total: f64 = std::thread::scope(|scope| {
         let (left, right) = sets.split_at(sets.len() / 2);
@@ -167,7 +194,7 @@ fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
         let own: f64 = right.iter().map(of).sum();
         own + other.join().unwrap_or(f64::NEG_INFINITY)
     });
-    total / sets.len().max(1) as f64
+    total / sets.iter().map(|(_, alone)| alone.weight).sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
 /// Coordinate search from these weights: each number in turn takes steps of falling size while they help.
@@ -219,6 +246,9 @@ pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
     let all: Vec<&Captured> = captured.iter().collect();
     let weights = if fits { fitted(&all, Weights::default(), rounds) } else { Weights::default() };
     let mut rows = Vec::new();
+    if fits {
+        note(format_args!("{}", numbers(weights).map(|(name, value)| format!("{name} {value:.4}")).join(", ")));
+    }
     for (left_out, set) in captured.iter().enumerate() {
         let without = fits.then(|| {
             note(format_args!("without {} …", set.name));
@@ -242,12 +272,12 @@ pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
     Report { weights, rows }
 }
 
-impl Report {
-    fn numbers(&self) -> Vec<(&'static str, f64)> {
-        let mut weights = self.weights;
-        NUMBERS.iter().map(|number| (number.name, *(number.of)(&mut weights))).collect()
-    }
+/// The fitted numbers of the weights, by name.
+fn numbers(mut weights: Weights) -> [(&'static str, f64); NUMBERS.len()] {
+    NUMBERS.map(|number| (number.name, *(number.of)(&mut weights)))
+}
 
+impl Report {
     pub fn value(&self) -> Value {
         let column = |(name, hits): &(&str, Hits)| json!({"ranking": name, "hits": hits.shares()});
         let row = |row: &Row| {
@@ -255,13 +285,13 @@ impl Report {
             json!({"set": row.set, "half": row.half, "questions": row.columns[0].1.questions, "rankings": columns})
         };
         let numbers: serde_json::Map<String, Value> =
-            self.numbers().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+            numbers(self.weights).into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
         json!({"weights": numbers, "sets": self.rows.iter().map(row).collect::<Vec<_>>()})
     }
 
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for (name, value) in self.numbers() {
+        for (name, value) in numbers(self.weights) {
             text += &format!("{name:20} {value:.4}\n");
         }
         text += &format!("\n{:20} {:5} {:>9}", "set", "half", "questions");
