@@ -9,6 +9,11 @@ const WEIGHT_DEFAULT: f64 = 0.5;
 /// How far from 0 a similarity may be: a cosine, with what quantisation adds to it.
 const SIMILARITY_MAX: f32 = 1.1;
 
+/// The attribute of a memory that says who said it, in a conversation that was read from a file.
+pub const SPEAKER: &str = "speaker";
+/// Who speaks where a tool does: the kind of such a message, or its speaker.
+const TOOL_SPEAKERS: [&str; 4] = ["tool", "function", "tool result", "tool output"];
+
 /// The name that stands for a caller without one.
 pub const ANONYMOUS: &str = "anonymous";
 
@@ -189,6 +194,13 @@ impl Memory {
             + of(&self.title)
             + of(&self.summary)
             + citations.chain(attributes).chain(tags).sum::<usize>()
+    }
+
+    /// Whether it is what a tool put out in a conversation, rather than something said.
+    pub fn is_tool_output(&self) -> bool {
+        let is_said_by_tool = |speaker: &String| TOOL_SPEAKERS.iter().any(|tool| speaker.eq_ignore_ascii_case(tool));
+        let is_message = self.tier == Tier::ShortTerm;
+        is_message && is_said_by_tool(&self.kind) || self.attributes.get(SPEAKER).is_some_and(is_said_by_tool)
     }
 
     /// The path of the file that it was made from, from the folder that was read with it; none if it was made otherwise,
@@ -427,6 +439,26 @@ mod tests {
         let memory = Memory { tags: vec!["tag".to_owned()], citations, ..memory };
         let bytes: Vec<usize> = memory.metadata().iter().map(String::len).collect();
         assert_eq!(bytes, [3, 8, 256, 255]);
+    }
+
+    #[test]
+    fn what_a_tool_put_out_is_told_from_what_was_said() {
+        let new = |kind: &str| Memory::new(Space::default(), MemoryId::new("m"), "text", kind, Timestamp::MIN);
+        let message = |kind: &str| Memory { tier: Tier::ShortTerm, ..new(kind) };
+        let said_by = |speaker: &str| {
+            let attributes = BTreeMap::from([(SPEAKER.to_owned(), speaker.to_owned())]);
+            Memory { attributes, ..new("drawer") }
+        };
+        for (memory, expected) in [
+            (message("tool"), true),
+            (message("human"), false),
+            (message("ai"), false),
+            (new("tool"), false),
+            (said_by("Tool"), true),
+            (said_by("assistant"), false),
+        ] {
+            assert_eq!(memory.is_tool_output(), expected, "{memory:?}");
+        }
     }
 
     #[test]

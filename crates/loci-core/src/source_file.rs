@@ -10,6 +10,9 @@ pub const SOURCE_FILE: &str = "source_file";
 /// it, with `/` between its names; of what outlasts its file, there is none.
 pub const SOURCE_PATH: &str = "source_path";
 
+/// The attribute of a memory that says which lines of its file it holds: the first and the last, with a hyphen between them.
+pub const LINES: &str = "lines";
+
 /// What is known of a file since it was last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
@@ -112,13 +115,13 @@ mod tests {
     #[test]
     fn a_path_is_told_from_the_folder_that_was_read() {
         let rows = [
-            ("/home/ann/shop", "/home/ann/shop/src/a.rs", Some("src/a.rs")),
-            ("/home/ann/shop/", "/home/ann/shop/a.rs", Some("a.rs")),
+            ("/srv/ann/shop", "/srv/ann/shop/src/a.rs", Some("src/a.rs")),
+            ("/srv/ann/shop/", "/srv/ann/shop/a.rs", Some("a.rs")),
             ("/", "/a.rs", Some("a.rs")),
             (r"C:\shop", r"C:\shop\src\a.rs", Some("src/a.rs")),
-            ("/home/ann/shop", "/home/ann/shop2/a.rs", None),
-            ("/home/ann/shop", "/home/ann/shop", None),
-            ("/home/ann/shop", "/home/bob/a.rs", None),
+            ("/srv/ann/shop", "/srv/ann/shop2/a.rs", None),
+            ("/srv/ann/shop", "/srv/ann/shop", None),
+            ("/srv/ann/shop", "/srv/bob/a.rs", None),
         ];
         for (root, path, expected) in rows {
             assert_eq!(SourceFile::path_in_root(root, path).as_deref(), expected, "{path}");

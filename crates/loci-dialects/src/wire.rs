@@ -2,7 +2,7 @@
 
 use jiff::fmt::temporal::SpanParser;
 use jiff::{SignedDuration, Unit};
-use loci_core::{Caller, Error, Memory, Result, SOURCE_FILE, Timestamp, limits};
+use loci_core::{Caller, Error, LINES, Memory, Result, SOURCE_FILE, Timestamp, limits};
 use loci_engine::{Embedding, Hit, Signals, TextPage, author_of, owner_name, shown_name};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -37,16 +37,13 @@ pub fn rounded(number: f64, digits: i32) -> f64 {
     (number * scale).round() / scale
 }
 
-/// The attribute that says which lines of its file a memory holds.
-pub const LINES: &str = "lines";
-
 /// The file that a memory comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FromFile {
     /// The path of the file that it comes from, within the folder that was mined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source_file: Option<String>,
-    /// The lines of that file.
+    /// The lines of that file that are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lines: Option<String>,
 }
@@ -65,7 +62,7 @@ impl FromFile {
 }
 
 /// The path of the file that a memory comes from: within the folder that was mined, or as its writer gave it. Of another
-/// absolute path it is the name of the file, since where that lies is nobody's business.
+/// absolute path it is the name of the file: where that lies is for its owner alone to know.
 pub fn source_file(memory: &Memory) -> Option<String> {
     if let Some(path) = memory.source_path() {
         return Some(path.to_owned());

@@ -10,7 +10,7 @@ use loci_core::{
     StoreSize, Term, Tier, Timestamp, TokenCounter, WebSearch,
 };
 use loci_search::fusion::Weights;
-use loci_search::{dates, document, passages::passages, paths};
+use loci_search::{dates, document, passages::passages};
 
 use crate::Policy;
 use crate::audit::Buffers;
@@ -304,22 +304,23 @@ impl Engine {
 
     /// What the index keeps of a memory, before any model has read it.
     pub(crate) fn passages_of(memory: &Memory) -> Vec<Passage> {
-        Engine::passages(&memory.content, &memory.metadata(), memory.source_path(), memory.updated_at)
+        Engine::passages_with(memory, &memory.metadata())
     }
 
-    /// What the index keeps of a text that was stored then, before any model has read it. Metadata and the
-    /// [path of its file](Memory::source_path) go into the terms of the passages, never into what the model reads.
-    pub(crate) fn passages(
-        content: &str,
-        metadata: &[String],
-        path: Option<&str>,
-        stored_at: Timestamp,
-    ) -> Vec<Passage> {
+    /// The same with other metadata.
+    pub(crate) fn passages_with(memory: &Memory, metadata: &[String]) -> Vec<Passage> {
+        let marks = document::marks_of_origin(memory.source_path(), memory.is_tool_output());
+        Engine::passages(&memory.content, metadata, &marks, memory.updated_at)
+    }
+
+    /// What the index keeps of a text that was stored then, before any model has read it. Metadata and
+    /// [marks of origin](document::marks_of_origin) go into the terms of the passages, never into what the model reads.
+    pub(crate) fn passages(content: &str, metadata: &[String], marks: &[String], stored_at: Timestamp) -> Vec<Passage> {
         let stored_on = dates::day(stored_at.microseconds());
-        let marks: Vec<(String, u32)> = path.into_iter().flat_map(paths::marks).map(|mark| (mark, 0)).collect();
         let of = |range: std::ops::Range<usize>| {
             let terms = document::terms(content, range.clone(), metadata, stored_on);
-            let terms = terms.into_iter().chain(marks.clone()).map(|(text, count)| Term { text, count }).collect();
+            let marks = marks.iter().map(|mark| (mark.clone(), 0));
+            let terms = terms.into_iter().chain(marks).map(|(text, count)| Term { text, count }).collect();
             Passage { range, terms, vector: None }
         };
         passages(content).into_iter().map(of).collect()

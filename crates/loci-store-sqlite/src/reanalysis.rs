@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use loci_core::{EnrichmentStatus, Memory, Passage, SOURCE_FILE, SOURCE_PATH, SourceFile, Term};
 use loci_search::passages::passages;
-use loci_search::{analysis, dates, document, paths};
+use loci_search::{analysis, dates, document};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::codec::{decode_terms, encode_attributes, encode_terms};
@@ -169,7 +169,8 @@ fn words<'a>(terms: impl Iterator<Item = (&'a str, u32)>) -> Vec<(&'a str, u32)>
 fn terms(memory: &Memory, passages: &[Range<usize>]) -> Vec<Vec<Term>> {
     let day = dates::day(memory.updated_at.microseconds());
     let with = |metadata: &[String]| -> Vec<Vec<Term>> {
-        let marks: Vec<_> = memory.source_path().into_iter().flat_map(paths::marks).map(|mark| (mark, 0)).collect();
+        let marks = document::marks_of_origin(memory.source_path(), memory.is_tool_output());
+        let marks: Vec<_> = marks.into_iter().map(|mark| (mark, 0)).collect();
         let terms = passages.iter().map(|range| document::terms(&memory.content, range.clone(), metadata, day));
         let terms = terms.map(|terms| terms.into_iter().chain(marks.clone()).collect::<Vec<_>>());
         let term = |(text, count)| Term { text, count };

@@ -1,7 +1,7 @@
 //! `mempalace_search`: find drawers by a question.
 
 use loci_core::limits::{CONTENT_BYTES_MAX, RECALL_RESULTS_MAX};
-use loci_core::{Caller, Error, Result, Scope, Tier};
+use loci_core::{Caller, Error, LINES, Result, Scope, Tier};
 use loci_engine::{Hit, Recall, Signals, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,7 @@ use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::reading;
 use crate::wire::{
-    Authorship, Count, Cut, LINES, both, explained, left_out, offset8601, rounded, source_file, string_or_null,
-    times_said,
+    Authorship, Count, Cut, both, explained, left_out, offset8601, rounded, source_file, string_or_null, times_said,
 };
 use crate::{Context, Hints, Reply, TypedTool};
 
@@ -89,7 +88,7 @@ struct Found {
     /// The path of the file that it comes from, within the folder that was mined; null if from none.
     #[schemars(schema_with = "string_or_null")]
     source_file: Option<String>,
-    /// The lines of that file.
+    /// The lines of that file that are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<String>,
     /// How near it is to the query, 0 to 1: the cosine of the best passage, or how well the words fit where it has not

@@ -217,7 +217,7 @@ impl Engine {
 
     /// Embeds a text before it is written as a note.
     pub(crate) fn embed_ahead(&self, caller: &Caller, title: Option<&str>, content: &str) -> (Embedding, Embedded) {
-        let mut passages = Engine::passages(content, &[], None, self.now());
+        let mut passages = Engine::passages(content, &[], &[], self.now());
         let (embedding, _) = self.embed_at_once(title, content, &mut passages);
         let vectors = passages.into_iter().filter_map(|passage| passage.vector).collect();
         let (title, writer) = (title.map(str::to_owned), Some(caller.clone()));
@@ -269,7 +269,7 @@ impl Engine {
         if is_same_text && known.is_some_and(is_as_stored) {
             return Ok(None);
         }
-        let mut passages = Engine::passages(&note.content, &metadata, note.source_path(), note.updated_at);
+        let mut passages = Engine::passages_with(note, &metadata);
         if embedded.content == note.content && embedded.title == note.title {
             set_vectors(&mut passages, embedded.vectors.clone());
         } else if is_same_text {

@@ -227,12 +227,7 @@ impl Engine {
         let has_new_terms = terms.iter().any(|(term, _)| !known.contains(term.as_str()));
         if has_new_terms {
             let beside: Vec<String> = memory.metadata().into_iter().chain([enrichment.summary.clone()]).collect();
-            for (passage, with_summary) in passages.iter_mut().zip(Engine::passages(
-                &memory.content,
-                &beside,
-                memory.source_path(),
-                memory.updated_at,
-            )) {
+            for (passage, with_summary) in passages.iter_mut().zip(Engine::passages_with(memory, &beside)) {
                 passage.terms = with_summary.terms;
             }
         }

@@ -283,7 +283,7 @@ impl Text {
         let (mut passages, mut metadata) = (passages.clone(), memory.metadata());
         if memory.enrichment == Some(EnrichmentStatus::Completed) {
             metadata.extend(memory.summary.clone());
-            let with_summary = Engine::passages(&memory.content, &metadata, memory.source_path(), memory.updated_at);
+            let with_summary = Engine::passages_with(memory, &metadata);
             for (passage, with_summary) in passages.iter_mut().zip(with_summary) {
                 passage.terms = with_summary.terms;
             }

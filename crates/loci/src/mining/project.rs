@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use loci_core::{
-    Caller, ContentHash, ErrorCode, FileStamp, Redacted, Redactions, SOURCE_PATH, SourceFile, Timestamp, Visibility,
+    Caller, ContentHash, ErrorCode, FileStamp, LINES, Redacted, Redactions, SOURCE_PATH, SourceFile, Timestamp,
+    Visibility,
 };
 use loci_dialects::mempalace;
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
@@ -16,8 +17,6 @@ use crate::progress::Progress;
 
 /// How project files are read.
 pub const FORMAT: &str = "project";
-/// The attribute that says which lines of the file a drawer is.
-const LINES: &str = "lines";
 /// The kind of a drawer of a project.
 const DRAWER: &str = "drawer";
 /// Why a file is passed over whose messages are filed in the wing already.
