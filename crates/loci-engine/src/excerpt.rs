@@ -1,6 +1,7 @@
 //! Excerpts: the part of a text that is shown where there is no room for the whole.
 
 use std::borrow::Cow;
+use std::iter;
 use std::ops::Range;
 
 use loci_core::{Memory, Result};
@@ -40,7 +41,12 @@ impl Engine {
         tokens_max: usize,
     ) -> Excerpt<'a> {
         if let Some(tokens) = self.tokens_within(content, tokens_max) {
-            return Excerpt { text: content.into(), is_whole: true, ranges: vec![0..content.len()], tokens };
+            return Excerpt {
+                text: content.into(),
+                is_whole: true,
+                ranges: iter::once(0..content.len()).collect(),
+                tokens,
+            };
         }
         let mut room = tokens_max;
         let mut attempts = 1;

@@ -218,7 +218,7 @@ impl Engine {
     /// `unavailable` if the store or the model does not answer; another one if the model refuses the
     /// text.
     fn read(&self, memory: &Memory) -> Result<Reading> {
-        let mut passages = Engine::passages_of(&memory);
+        let mut passages = Engine::passages_of(memory);
         let vectors = self.vectors_of(memory, &mut passages)?;
         let enrichment = self.judge(&memory.content);
         let known: HashSet<&str> =

@@ -134,7 +134,7 @@ impl<'a> Filing<'a> {
     fn commit(&self, steps: &[Step<'_>]) -> Result<()> {
         let new: Vec<&Memory> = steps.iter().flat_map(|step| step.new).collect();
         let put = |memory: &&Memory| {
-            let passages = Some(Engine::passages_of(&memory));
+            let passages = Some(Engine::passages_of(memory));
             Ok(vec![Change::Put { memory: Box::new((*memory).clone()), passages, expect: Expect::Absent }])
         };
         let mut changes: Vec<Change> = steps.iter().flat_map(|step| step.edits).cloned().collect();
