@@ -53,7 +53,7 @@ pub use idempotency::{IdempotencyStore, KeyedAnswer};
 pub use identity::{Identity, SCOPE_PREFIX, TokenVerifier};
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
 pub use memory::{
-    ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, Thread, Tier, Visibility,
+    ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, SPEAKER, Thread, Tier, Visibility,
 };
 pub use note::{
     ContentHash, Created, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, Note, NoteContent, NoteFile,
@@ -68,7 +68,7 @@ pub use search::{
     Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace, ThreadScore,
 };
 pub use setting::SettingStore;
-pub use source_file::{SourceFile, SourceState, SourceStore, SourceTree};
+pub use source_file::{LINES, SOURCE_FILE, SOURCE_PATH, SourceFile, SourceState, SourceStore, SourceTree};
 pub use store::{Batch, CensusRow, Change, Expect, FilingOrder, Store, StoreSize, Sweep, Tally, Touch, Wiped};
 pub use sweep_clock::{ClockJump, SweepClock};
 pub use time::{Clock, Timestamp};

@@ -2,12 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Caller, Citation, Error, MemoryId, Principal, Result, Scope, Space, Timestamp, limits};
+use crate::{Caller, Citation, Error, MemoryId, Principal, Result, SOURCE_PATH, Scope, Space, Timestamp, limits};
 
 /// The weight of a memory whose writer names none.
 const WEIGHT_DEFAULT: f64 = 0.5;
 /// How far from 0 a similarity may be: a cosine, with what quantisation adds to it.
 const SIMILARITY_MAX: f32 = 1.1;
+
+/// The attribute of a memory that says who said it, in a conversation that was read from a file.
+pub const SPEAKER: &str = "speaker";
+/// Who speaks where a tool does: the kind of such a message, or its speaker.
+const TOOL_SPEAKERS: [&str; 4] = ["tool", "function", "tool result", "tool output"];
 
 /// The name that stands for a caller without one.
 pub const ANONYMOUS: &str = "anonymous";
@@ -191,15 +196,30 @@ impl Memory {
             + citations.chain(attributes).chain(tags).sum::<usize>()
     }
 
-    /// The words beside its text by which it is found: its title, its tags and what its citations refer to, of each as
-    /// much as [`limits::REFERENCE_INDEXED_BYTES_MAX`], since every passage carries them.
+    /// Whether it is what a tool put out in a conversation, rather than something said.
+    pub fn is_tool_output(&self) -> bool {
+        let is_said_by_tool = |speaker: &String| TOOL_SPEAKERS.iter().any(|tool| speaker.eq_ignore_ascii_case(tool));
+        let is_message = self.tier == Tier::ShortTerm;
+        is_message && is_said_by_tool(&self.kind) || self.attributes.get(SPEAKER).is_some_and(is_said_by_tool)
+    }
+
+    /// The path of the file that it was made from, from the folder that was read with it; none if it was made otherwise,
+    /// or from a file that only grows.
+    pub fn source_path(&self) -> Option<&str> {
+        self.attributes.get(SOURCE_PATH).map(String::as_str)
+    }
+
+    /// The words beside its text by which it is found: its title, its tags, what its citations refer to and the name of
+    /// its file without the ending, of each as much as [`limits::REFERENCE_INDEXED_BYTES_MAX`], since every passage
+    /// carries them. The folders of that file are none of them: else all that is in a folder would fit a question with
+    /// its name.
     pub fn metadata(&self) -> Vec<String> {
-        let indexed = |reference: &String| {
-            let end = reference.floor_char_boundary(limits::REFERENCE_INDEXED_BYTES_MAX);
-            reference[..end].to_owned()
-        };
+        let indexed = |text: &str| text[..text.floor_char_boundary(limits::REFERENCE_INDEXED_BYTES_MAX)].to_owned();
         let references = self.citations.iter().map(|citation| indexed(&citation.reference));
-        self.title.iter().chain(&self.tags).cloned().chain(references).collect()
+        let file = self.source_path().and_then(|path| path.rsplit('/').next());
+        let stem = file.map(|name| name.rsplit_once('.').map_or(name, |(stem, _)| stem));
+        let stem = stem.filter(|stem| !stem.is_empty()).map(indexed);
+        self.title.iter().chain(&self.tags).cloned().chain(references).chain(stem).collect()
     }
 }
 
@@ -419,6 +439,45 @@ mod tests {
         let memory = Memory { tags: vec!["tag".to_owned()], citations, ..memory };
         let bytes: Vec<usize> = memory.metadata().iter().map(String::len).collect();
         assert_eq!(bytes, [3, 8, 256, 255]);
+    }
+
+    #[test]
+    fn what_a_tool_put_out_is_told_from_what_was_said() {
+        let new = |kind: &str| Memory::new(Space::default(), MemoryId::new("m"), "text", kind, Timestamp::MIN);
+        let message = |kind: &str| Memory { tier: Tier::ShortTerm, ..new(kind) };
+        let said_by = |speaker: &str| {
+            let attributes = BTreeMap::from([(SPEAKER.to_owned(), speaker.to_owned())]);
+            Memory { attributes, ..new("drawer") }
+        };
+        for (memory, expected) in [
+            (message("tool"), true),
+            (message("human"), false),
+            (message("ai"), false),
+            (new("tool"), false),
+            (said_by("Tool"), true),
+            (said_by("assistant"), false),
+        ] {
+            assert_eq!(memory.is_tool_output(), expected, "{memory:?}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_its_file_finds_a_memory_and_its_folders_do_not() {
+        let memory = Memory::new(Space::default(), MemoryId::new("m"), "text", "drawer", Timestamp::MIN);
+        for (path, words) in [
+            ("db/models/deletion.py", vec!["deletion"]),
+            ("Makefile", vec!["Makefile"]),
+            ("a/archive.tar.gz", vec!["archive.tar"]),
+            ("a/.env", vec![]),
+        ] {
+            let attributes = BTreeMap::from([(SOURCE_PATH.to_owned(), path.to_owned())]);
+            let memory = Memory { attributes, ..memory.clone() };
+            assert_eq!(
+                (memory.source_path(), memory.metadata()),
+                (Some(path), words.iter().map(|word| (*word).to_owned()).collect())
+            );
+        }
+        assert_eq!(memory.source_path(), None);
     }
 
     #[test]

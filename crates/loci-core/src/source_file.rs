@@ -3,6 +3,16 @@
 
 use crate::{ContentHash, FileStamp, Result, Space};
 
+/// The attribute of a memory that holds the absolute path of the file it was made from.
+pub const SOURCE_FILE: &str = "source_file";
+
+/// The attribute of a memory that holds the path of the file it was made from, relative to the folder that was read with
+/// it, with `/` between its names; of what outlasts its file, there is none.
+pub const SOURCE_PATH: &str = "source_path";
+
+/// The attribute of a memory that says which lines of its file it holds: the first and the last, with a hyphen between them.
+pub const LINES: &str = "lines";
+
 /// What is known of a file since it was last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
@@ -27,6 +37,17 @@ pub struct SourceFile {
     /// Whether its memories are what is in it, and go when that goes. Else they are what was ever read from it, and
     /// outlast it.
     pub is_whole: bool,
+}
+
+impl SourceFile {
+    /// Its path from the folder that was read with it, with `/` between its names; none if it is not in that folder.
+    pub fn path_in_root(root: &str, path: &str) -> Option<String> {
+        let is_sign = |sign: char| matches!(sign, '/' | '\\');
+        let rest = path.strip_prefix(root)?;
+        let inner = rest.trim_start_matches(is_sign);
+        let is_below = root.ends_with(is_sign) || inner.len() < rest.len();
+        (is_below && !inner.is_empty()).then(|| inner.replace('\\', "/"))
+    }
 }
 
 /// Keeps what is known of files that memories were made from. They are written by
@@ -85,4 +106,25 @@ pub trait SourceTree: Send + Sync {
     /// # Errors
     /// `unavailable` if the folder or its rules cannot be read: of none of them anything is known then.
     fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_told_from_the_folder_that_was_read() {
+        let rows = [
+            ("/srv/ann/shop", "/srv/ann/shop/src/a.rs", Some("src/a.rs")),
+            ("/srv/ann/shop/", "/srv/ann/shop/a.rs", Some("a.rs")),
+            ("/", "/a.rs", Some("a.rs")),
+            (r"C:\shop", r"C:\shop\src\a.rs", Some("src/a.rs")),
+            ("/srv/ann/shop", "/srv/ann/shop2/a.rs", None),
+            ("/srv/ann/shop", "/srv/ann/shop", None),
+            ("/srv/ann/shop", "/srv/bob/a.rs", None),
+        ];
+        for (root, path, expected) in rows {
+            assert_eq!(SourceFile::path_in_root(root, path).as_deref(), expected, "{path}");
+        }
+    }
 }

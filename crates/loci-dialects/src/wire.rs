@@ -2,7 +2,7 @@
 
 use jiff::fmt::temporal::SpanParser;
 use jiff::{SignedDuration, Unit};
-use loci_core::{Caller, Error, Memory, Result, Timestamp, limits};
+use loci_core::{Caller, Error, LINES, Memory, Result, SOURCE_FILE, Timestamp, limits};
 use loci_engine::{Embedding, Hit, Signals, TextPage, author_of, owner_name, shown_name};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -35,6 +35,45 @@ pub fn string_or_null(_: &mut SchemaGenerator) -> Schema {
 pub fn rounded(number: f64, digits: i32) -> f64 {
     let scale = 10f64.powi(digits);
     (number * scale).round() / scale
+}
+
+/// The file that a memory comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FromFile {
+    /// The path of the file that it comes from, within the folder that was mined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source_file: Option<String>,
+    /// The lines of that file that are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lines: Option<String>,
+}
+
+impl FromFile {
+    /// That of a memory.
+    pub fn of(memory: &Memory) -> Self {
+        FromFile { source_file: source_file(memory), lines: memory.attributes.get(LINES).cloned() }
+    }
+
+    /// The path, with the lines behind a colon where they are known; none of what comes from no file.
+    pub fn place(&self) -> Option<String> {
+        let path = self.source_file.as_ref()?;
+        Some(self.lines.as_ref().map_or_else(|| path.clone(), |lines| format!("{path}:{lines}")))
+    }
+}
+
+/// The path of the file that a memory comes from: within the folder that was mined, or as its writer gave it. Of another
+/// absolute path it is the name of the file: where that lies is for its owner alone to know.
+pub fn source_file(memory: &Memory) -> Option<String> {
+    if let Some(path) = memory.source_path() {
+        return Some(path.to_owned());
+    }
+    let path = memory.attributes.get(SOURCE_FILE)?;
+    let begins_with_drive = path.as_bytes().get(1) == Some(&b':');
+    let is_absolute = path.starts_with(['/', '\\', '~']) || begins_with_drive || path.starts_with("file:");
+    if is_absolute {
+        return path.rsplit(['/', '\\']).find(|name| !name.is_empty()).map(str::to_owned);
+    }
+    Some(path.clone())
 }
 
 /// Who wrote a memory, for a reader.

@@ -1,13 +1,19 @@
 //! How much of each text a reply shows.
 
+use std::ops::Range;
+
 use loci_core::limits::REPLY_TOKENS_MAX;
-use loci_core::{Error, Memory, Result};
+use loci_core::{Error, LINES, Memory, Result, SOURCE_FILE};
 use loci_search::excerpt::{beginning, estimated_tokens, page_end};
 
 use crate::{Engine, shown_title};
 
 /// Tokens of a text that are shown at least, if it has as many.
 const TEXT_TOKENS_MIN: usize = 200;
+/// Tokens of the parts of a file that a search shows of its first results, and of each further one: a definition or a few
+/// paragraphs. A file has many parts, and a search is asked for the one that answers.
+const FILE_TOKENS: [usize; 2] = [500, 300];
+const FURTHER_FILE_TOKENS: usize = 200;
 /// About how many tokens the names of a record's fields, its id and its times have.
 const FIELDS_TOKENS: usize = 100;
 /// About how many tokens a link of a memory has.
@@ -17,7 +23,7 @@ const LINK_TOKENS: usize = 30;
 pub struct ReplyBudget<'a> {
     engine: &'a Engine,
     left: usize,
-    is_first: bool,
+    shown: usize,
 }
 
 /// A memory as a reply shows it.
@@ -44,7 +50,8 @@ pub struct TextPage {
 impl ReplyBudget<'_> {
     /// Cuts a memory to what it may have, if so many share the rest of the budget, this one included: the first ones
     /// get more, and what one does not need goes to those that follow. A text that is too long shows what answers the
-    /// `terms` of the query, and the passage that the search found. The first memory is always shown.
+    /// `terms` of the query, and the passage that the search found. Of what was read of a file a search shows no more than
+    /// such parts, whatever room there is, and their lines instead of those of the whole. The first memory is always shown.
     ///
     /// Returns the characters of the whole text if it was cut; none of this if the budget has no room for it.
     ///
@@ -61,12 +68,15 @@ impl ReplyBudget<'_> {
         let citations = if citation_tokens(memory) > share / 2 { cut_citations(memory, share / 2) } else { false };
         let fields = field_tokens(memory);
         let room = share.saturating_sub(fields).max(TEXT_TOKENS_MIN);
+        let was_read_of_file = memory.thread.is_some() && memory.attributes.contains_key(SOURCE_FILE);
+        let file_tokens = FILE_TOKENS.get(self.shown).copied().unwrap_or(FURTHER_FILE_TOKENS);
+        let room = if passage.is_some() && was_read_of_file { room.min(file_tokens) } else { room };
         let whole = self.engine.tokens_within(&memory.content, room);
         let needed = fields + whole.unwrap_or(TEXT_TOKENS_MIN);
-        if needed > self.left && !self.is_first {
+        if needed > self.left && self.shown > 0 {
             return Ok(None);
         }
-        self.is_first = false;
+        self.shown += 1;
         if let Some(tokens) = whole {
             self.left = self.left.saturating_sub(fields + tokens);
             return Ok(Some(citations.then(|| memory.content.chars().count())));
@@ -75,7 +85,11 @@ impl ReplyBudget<'_> {
         let near = passage.map(|passage| self.engine.passage_range(memory, passage)).transpose()?.flatten();
         let excerpt = self.engine.excerpt(&memory.content, terms, near, room);
         self.left = self.left.saturating_sub(fields + excerpt.tokens);
+        let shown = memory.attributes.get(LINES).and_then(|lines| lines_of(lines, &memory.content, &excerpt.ranges));
         let text = excerpt.text.into_owned();
+        if let Some(shown) = shown {
+            memory.attributes.insert(LINES.to_owned(), shown);
+        }
         let length = memory.content.chars().count();
         memory.content = text;
         Ok(Some(Some(length)))
@@ -86,7 +100,7 @@ impl Engine {
     /// A budget of so many tokens: `reply_tokens` of the [`Policy`](crate::Policy), if none, and
     /// [`REPLY_TOKENS_MAX`] at most.
     pub fn reply_budget(&self, tokens: Option<usize>) -> ReplyBudget<'_> {
-        ReplyBudget { engine: self, left: self.reply_tokens(tokens), is_first: true }
+        ReplyBudget { engine: self, left: self.reply_tokens(tokens), shown: 0 }
     }
 
     /// How many tokens such a budget has.
@@ -156,6 +170,24 @@ fn keep_title(memory: &mut Memory) {
     }
 }
 
+/// The lines of a file that parts of a text hold, of which the whole holds those `lines`; none if these are not as many as
+/// the text has, as where a secret of several lines was taken out.
+fn lines_of(lines: &str, content: &str, parts: &[Range<usize>]) -> Option<String> {
+    let (first, last) = lines.split_once('-')?;
+    let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+    if content.lines().count() != last.checked_sub(first)? + 1 {
+        return None;
+    }
+    let shown = parts.iter().map(|part| {
+        let text = content[part.clone()].trim_end();
+        let inner = text.trim_start_matches(['\n', '\r']);
+        let begin = part.start + text.len() - inner.len();
+        let first = first + content[..begin].matches('\n').count();
+        format!("{first}-{}", first + inner.matches('\n').count())
+    });
+    Some(shown.collect::<Vec<_>>().join(", "))
+}
+
 /// About how many tokens a record has beside the content.
 fn field_tokens(memory: &Memory) -> usize {
     let texts = memory.title.iter().chain(&memory.summary).chain(&memory.tags).chain(memory.attributes.values());
@@ -182,4 +214,24 @@ fn cut_citations(memory: &mut Memory, tokens: usize) -> bool {
         }
     }
     is_cut
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice::from_ref;
+
+    use super::*;
+
+    #[test]
+    fn the_lines_that_are_shown_are_told() {
+        let content = "fn one() {\n}\n\nfn two() {\n    2\n}\n\nfn three() {}\n";
+        let at = |text: &str| content.find(text).unwrap()..content.find(text).unwrap() + text.len();
+        let two = at("\nfn two() {\n    2\n}\n\n");
+        assert_eq!(lines_of("11-18", content, from_ref(&two)).as_deref(), Some("14-16"));
+        assert_eq!(lines_of("11-18", content, &[at("fn one() {\n}\n"), two]).as_deref(), Some("11-12, 14-16"));
+        assert_eq!(lines_of("11-18", content, from_ref(&(0..content.len()))).as_deref(), Some("11-18"));
+        for lines in ["11-20", "12-11", "eleven", ""] {
+            assert_eq!(lines_of(lines, content, from_ref(&(0..5))), None, "{lines}");
+        }
+    }
 }

@@ -302,13 +302,25 @@ impl Engine {
         Err(Error::new(ErrorCode::Forbidden, format!("memory {id} belongs to someone else and can only be read")))
     }
 
-    /// What the index keeps of a text that was stored then, before any model has read it. Metadata goes
-    /// into the terms of the passages, never into what the model reads.
-    pub(crate) fn passages(content: &str, metadata: &[String], stored_at: Timestamp) -> Vec<Passage> {
+    /// What the index keeps of a memory, before any model has read it.
+    pub(crate) fn passages_of(memory: &Memory) -> Vec<Passage> {
+        Engine::passages_with(memory, &memory.metadata())
+    }
+
+    /// The same with other metadata.
+    pub(crate) fn passages_with(memory: &Memory, metadata: &[String]) -> Vec<Passage> {
+        let marks = document::marks_of_origin(memory.source_path(), memory.is_tool_output());
+        Engine::passages(&memory.content, metadata, &marks, memory.updated_at)
+    }
+
+    /// What the index keeps of a text that was stored then, before any model has read it. Metadata and
+    /// [marks of origin](document::marks_of_origin) go into the terms of the passages, never into what the model reads.
+    pub(crate) fn passages(content: &str, metadata: &[String], marks: &[String], stored_at: Timestamp) -> Vec<Passage> {
         let stored_on = dates::day(stored_at.microseconds());
         let of = |range: std::ops::Range<usize>| {
             let terms = document::terms(content, range.clone(), metadata, stored_on);
-            let terms = terms.into_iter().map(|(text, count)| Term { text, count }).collect();
+            let marks = marks.iter().map(|mark| (mark.clone(), 0));
+            let terms = terms.into_iter().chain(marks).map(|(text, count)| Term { text, count }).collect();
             Passage { range, terms, vector: None }
         };
         passages(content).into_iter().map(of).collect()

@@ -1,6 +1,7 @@
 //! Excerpts: the part of a text that is shown where there is no room for the whole.
 
 use std::borrow::Cow;
+use std::iter;
 use std::ops::Range;
 
 use loci_core::{Memory, Result};
@@ -20,6 +21,8 @@ pub struct Excerpt<'a> {
     pub text: Cow<'a, str>,
     /// Whether it is the whole.
     pub is_whole: bool,
+    /// The bytes of those parts.
+    pub ranges: Vec<Range<usize>>,
     /// Its tokens.
     pub tokens: usize,
 }
@@ -38,15 +41,21 @@ impl Engine {
         tokens_max: usize,
     ) -> Excerpt<'a> {
         if let Some(tokens) = self.tokens_within(content, tokens_max) {
-            return Excerpt { text: content.into(), is_whole: true, tokens };
+            return Excerpt {
+                text: content.into(),
+                is_whole: true,
+                ranges: iter::once(0..content.len()).collect(),
+                tokens,
+            };
         }
         let mut room = tokens_max;
         let mut attempts = 1;
         loop {
-            let text = excerpt::written(content, &excerpt::excerpt(content, terms, near.clone(), room));
+            let ranges = excerpt::excerpt(content, terms, near.clone(), room);
+            let text = excerpt::written(content, &ranges);
             let tokens = self.tokens(&text);
             if tokens <= tokens_max || attempts == ATTEMPTS_MAX {
-                return Excerpt { text: text.into(), is_whole: false, tokens };
+                return Excerpt { text: text.into(), is_whole: false, ranges, tokens };
             }
             // The estimate was too low for this text.
             room = (room * tokens_max / tokens).min(room - room / 8);

@@ -35,7 +35,7 @@ use vocabulary::{hyphenated_number, is_stop_word, number, without_contraction};
 
 /// Raised when the terms of the same text change, so that what was stored with others can be
 /// analysed anew.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Bytes of a term that are kept; what two longer terms share is what can be found of them.
 const TERM_BYTES_MAX: usize = 64;

@@ -12,10 +12,13 @@ use crate::analysis::Counts;
 use crate::analysis::fold::{fold, fold_width, is_unspaced, is_word_character};
 use crate::analysis::units::units;
 use crate::dates::{self, Time, marks};
+use crate::paths;
 
 /// Mark of a passage with any expression of time.
 pub const TIME: &str = "@time";
-/// Most marks of a passage. Beyond it the last ones are left out: the order is time, speaker, the
+/// Mark of what a tool put out.
+pub const TOOL_OUTPUT: &str = "@tool";
+/// Most marks that a passage has of its words and metadata. Beyond it the last ones are left out: the order is time, speaker, the
 /// record's own date, the dates in the text.
 pub const PASSAGE_MARKS_MAX: usize = 32;
 
@@ -120,6 +123,13 @@ pub fn terms(content: &str, range: Range<usize>, metadata: &[String], stored_on:
     }
     terms.extend(found.into_iter().map(|mark| (mark, 0)));
     terms
+}
+
+/// The marks that all passages of a text have for where it comes from: the path of its file, and whether a tool put it
+/// out.
+pub fn marks_of_origin(path: Option<&str>, is_tool_output: bool) -> Vec<String> {
+    let tool = is_tool_output.then(|| TOOL_OUTPUT.to_owned());
+    path.into_iter().flat_map(paths::marks).chain(tool).collect()
 }
 
 /// The terms of a passage with what is added to them.

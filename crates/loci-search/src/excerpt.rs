@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use unicode_normalization::char::decompose_canonical;
 
@@ -24,6 +24,29 @@ const LOOKED_AT_BYTES: usize = 128 << 10;
 const TOKEN_BYTES_MAX: usize = 4;
 /// Estimated tokens of a piece of a paragraph that is cut.
 const PIECE_TOKENS_MAX: usize = 200;
+/// Rooms in which one paragraph of several lines should not take the places of all others: it is cut if it is longer than
+/// half of the room, in pieces of a quarter of it or less.
+const SMALL_ROOM: RangeInclusive<usize> = 100..=600;
+/// Words that begin a line which says what the lines below it, further from the margin, define.
+const DEFINING_WORDS: [&str; 17] = [
+    "abstract",
+    "async",
+    "class",
+    "def",
+    "enum",
+    "export",
+    "fn",
+    "func",
+    "function",
+    "impl",
+    "interface",
+    "mod",
+    "module",
+    "pub",
+    "struct",
+    "trait",
+    "type",
+];
 /// Estimated tokens of an excerpt, even if there is more room, unless it is a smaller part of the room than this.
 const EXCERPT_TOKENS: usize = 1_000;
 const PART_OF_ROOM: usize = 4;
@@ -55,7 +78,8 @@ pub fn excerpt(content: &str, terms: &[String], near: Option<Range<usize>>, toke
     let blocks = blocks(content, room);
     let scores = scores(content, &blocks, terms, near);
     let is_taken = chosen(content, &blocks, &scores, room);
-    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let signature = signature(content, &blocks, &scores, &is_taken, room);
+    let mut ranges: Vec<Range<usize>> = signature.map(|line| from + line.start..from + line.end).into_iter().collect();
     for (block, _) in blocks.iter().zip(&is_taken).filter(|(_, is_taken)| **is_taken) {
         match ranges.last_mut() {
             Some(last) if last.end == from + block.start => last.end = from + block.end,
@@ -63,6 +87,37 @@ pub fn excerpt(content: &str, terms: &[String], near: Option<Range<usize>>, toke
         }
     }
     ranges
+}
+
+/// The line that defines what the best block is part of, if it stands before all that was chosen and there is room for it.
+fn signature(
+    content: &str,
+    blocks: &[Range<usize>],
+    scores: &[f64],
+    is_taken: &[bool],
+    room: usize,
+) -> Option<Range<usize>> {
+    let taken = || (0..blocks.len()).filter(|block| is_taken[*block]);
+    let best = taken().max_by(|a, b| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a)))?;
+    let first = blocks[taken().next()?].start;
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut margin = indent(content[blocks[best].clone()].lines().find(|line| !line.trim().is_empty())?);
+    let mut end = content[..blocks[best].start].rfind('\n').map_or(0, |at| at + 1);
+    while margin > 0 && end > 0 {
+        let start = content[..end - 1].rfind('\n').map_or(0, |at| at + 1);
+        let line = &content[start..end];
+        if !line.trim().is_empty() && indent(line) < margin {
+            margin = indent(line);
+            let word = line.trim_start().split(|sign: char| !sign.is_alphanumeric()).next().unwrap_or_default();
+            if DEFINING_WORDS.contains(&word) {
+                let used: usize = taken().map(|block| estimated_tokens(&content[blocks[block].clone()])).sum();
+                let fits = used + estimated_tokens(line) + GAP_TOKENS <= room;
+                return (end <= first && fits).then_some(start..end);
+            }
+        }
+        end = start;
+    }
+    None
 }
 
 /// The chosen parts as one text, with a [`GAP`] for each stretch of text that is left out.
@@ -160,9 +215,11 @@ fn blocks(content: &str, room: usize) -> Vec<Range<usize>> {
 /// Adds a paragraph, in pieces if it is longer than the room.
 fn add_block(content: &str, paragraph: Range<usize>, room: usize, blocks: &mut Vec<Range<usize>>) {
     let Range { mut start, end } = paragraph;
-    if beginning(&content[start..end], room) < end - start {
+    let is_small = SMALL_ROOM.contains(&room) && content[start..end].trim_end().contains('\n');
+    let (whole, piece_tokens) = if is_small { (room / 2, room / 4) } else { (room, room) };
+    if beginning(&content[start..end], whole) < end - start {
         while start < end {
-            let piece = start..start + page_end(&content[start..end], room.min(PIECE_TOKENS_MAX));
+            let piece = start..start + page_end(&content[start..end], piece_tokens.min(PIECE_TOKENS_MAX));
             start = piece.end;
             match blocks.last_mut() {
                 _ if !content[piece.clone()].trim().is_empty() => blocks.push(piece),
@@ -311,7 +368,9 @@ impl Needles {
         while let Some(&byte) = bytes.get(at) {
             if byte.is_ascii() {
                 let is_word = byte.is_ascii_alphanumeric();
-                if !is_inside && is_word && self.begins[byte.to_ascii_lowercase() as usize] {
+                // `DependencyError` has two words.
+                let is_hump = byte.is_ascii_uppercase() && at > 0 && bytes[at - 1].is_ascii_lowercase();
+                if (!is_inside || is_hump) && is_word && self.begins[byte.to_ascii_lowercase() as usize] {
                     self.find_at(content, at, byte.to_ascii_lowercase().into(), found);
                 }
                 is_inside = is_word;
@@ -337,20 +396,27 @@ impl Needles {
     }
 }
 
-/// Whether the text begins with a word of that term. Hyphens and underscores within it do not count, as in terms.
+/// Whether the text begins with a word of that term, which may end where a capital follows a small letter. Hyphens and underscores within it do not count, as in terms.
 fn begins_with(text: &str, term: &[char]) -> bool {
     let mut characters = text.chars();
+    let mut is_after_small = false;
     for &wanted in term {
-        let is_same = |character: char| folded(character) == wanted;
-        let skips = |character: &char| !matches!(character, '-' | '_') || *character == wanted;
-        if !characters.by_ref().find(skips).is_some_and(is_same) {
+        let is_letter = |character: &char| !matches!(character, '-' | '_') || *character == wanted;
+        let Some(character) = characters.by_ref().find(is_letter) else { return false };
+        if folded(character) != wanted {
             return false;
         }
+        is_after_small = character.is_lowercase();
     }
     if term.iter().any(|character| is_unspaced(*character)) {
         return true;
     }
-    let ending = characters.take_while(|character| is_word_character(*character)).take(ENDING_CHARACTERS_MAX + 1);
+    let goes_on = |character: &char| {
+        let is_hump = is_after_small && character.is_ascii_uppercase();
+        is_after_small = character.is_lowercase();
+        is_word_character(*character) && !is_hump
+    };
+    let ending = characters.take_while(goes_on).take(ENDING_CHARACTERS_MAX + 1);
     let is_word = term.iter().all(|character| character.is_alphabetic());
     ending.count() <= if is_word { ENDING_CHARACTERS_MAX } else { 0 }
 }
@@ -419,6 +485,16 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_code_comes_with_the_line_that_defines_it() {
+        let body = "        self.count += 1\n".repeat(60);
+        let content =
+            format!("import os\n\nclass Pump:\n    def start(self, harbour):\n{body}        self.open_valve()\n{body}");
+        let text = shown(&content, "which valve is opened", 120);
+        assert!(text.contains("    def start(self, harbour):\n") && text.contains("self.open_valve()"), "{text}");
+        assert!(!text.contains("import os"), "{text}");
+    }
+
+    #[test]
     fn without_a_query_it_is_the_beginning() {
         let content = format!("{FILLER}\n\n").repeat(100);
         assert_eq!(written(&content, &excerpt(&content, &[], None, 50)), format!("{FILLER}\n\n{FILLER}\n\n{GAP}"));
@@ -447,6 +523,8 @@ mod tests {
             ("ERR_4012", "It says err-4012 again.", true),
             ("4012", "It says 40123 again.", false),
             ("port", "A portfolio of shares.", false),
+            ("port", "A PORTFOLIO of shares.", false),
+            ("circular dependency", "raise CircularDependencyError()", true),
             ("東京", "昨日東京都に行った。", true),
             ("2026-03-01", "Since 2026-03-01 it is so.", true),
         ];

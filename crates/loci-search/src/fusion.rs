@@ -149,6 +149,9 @@ pub struct Weights {
     pub thread: f64,
     /// How far the weight of the thread follows that of the words, 0 to 1.
     pub thread_follows: f64,
+    /// What words, meaning and context count of what a tool put out, next to what was said, 0 to 1: such a text repeats whatever it
+    /// was asked for, and is about nothing that was decided.
+    pub tool_output: f64,
     /// For the speaker that the query names.
     pub speaker: f64,
     /// For the time that the query names.
@@ -182,6 +185,7 @@ impl Default for Weights {
             neighbours_meaning: 0.35,
             thread: 0.35,
             thread_follows: 0.4375,
+            tool_output: 0.4,
             speaker: 0.1,
             date: 0.3,
             time: 0.2,
@@ -195,8 +199,24 @@ const FIXED_WORDS_WEIGHT: f64 = 0.55;
 
 impl Weights {
     /// The steps that [`without`](Self::without) knows.
-    pub const STEPS: [&'static str; 10] =
-        ["words", "meaning", "adaptive", "contrast", "neighbours", "threads", "speakers", "dates", "times", "phrases"];
+    pub const STEPS: [&'static str; 11] = [
+        "words",
+        "meaning",
+        "adaptive",
+        "contrast",
+        "neighbours",
+        "threads",
+        "tools",
+        "speakers",
+        "dates",
+        "times",
+        "phrases",
+    ];
+
+    /// What a text counts, next to one that was said.
+    fn of_text(&self, scores: &Scores) -> f64 {
+        if scores.is_tool_output { self.tool_output } else { 1.0 }
+    }
 
     /// Switches a step off, to measure what it gives; none if there is no such step.
     #[must_use]
@@ -208,6 +228,7 @@ impl Weights {
             "contrast" => Weights { contrast: 1.0, meaning_contrast: 1.0, ..self },
             "neighbours" => Weights { near_neighbour: 0.0, far_neighbour: 0.0, ..self },
             "threads" => Weights { thread: 0.0, ..self },
+            "tools" => Weights { tool_output: 1.0, ..self },
             "speakers" => Weights { speaker: 0.0, ..self },
             "dates" => Weights { date: 0.0, ..self },
             "times" => Weights { time: 0.0, ..self },
@@ -228,6 +249,8 @@ pub struct Scores {
     pub cosine: Option<f32>,
     /// Its thread (an index of `threads`) and its position in it.
     pub place: Option<(usize, u64)>,
+    /// Whether a tool put it out, and it was not said.
+    pub is_tool_output: bool,
     /// Whether it has the speaker, the time, and any time that the query asks for.
     pub signals: Fits,
 }
@@ -326,7 +349,8 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
             // With this weight of the words.
             let context = |share: f64| {
                 let follows = 1.0 - weights.thread_follows * (1.0 - share);
-                share * neighbours.0 + (1.0 - share) * neighbours.1 + weights.thread * follows * thread
+                let around = share * neighbours.0 + (1.0 - share) * neighbours.1;
+                weights.of_text(scores) * (around + weights.thread * follows * thread)
             };
             let whole = |share: f64| share * own.words + (1.0 - share) * own.meaning + context(share) + signals;
             let share = own.words_weight;
@@ -386,9 +410,10 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
         share.clamp(0.0, 1.0).powf(weights.meaning_contrast)
     };
     let coverage = |bm25: f32| f64::from(bm25 * SATURATION / query.bm25_bound.max(f32::MIN_POSITIVE)).min(1.0);
+    let counts = |scores: &Scores| weights.of_text(scores);
     let of = |scores: &Scores| Fused {
-        words: if bm25_max > 0.0 { words(scores) } else { 0.0 },
-        meaning: scores.cosine.map_or(0.0, meaning),
+        words: if bm25_max > 0.0 { counts(scores) * words(scores) } else { 0.0 },
+        meaning: scores.cosine.map_or(0.0, |cosine| counts(scores) * meaning(cosine)),
         coverage: coverage(scores.bm25),
         words_weight,
         ..Fused::default()
@@ -461,6 +486,17 @@ mod tests {
 
     fn relevance(candidates: &[Scores], bound: f32) -> Vec<f64> {
         fused(candidates, &[], bound, &Weights::default(), usize::MAX).iter().map(|fused| fused.relevance).collect()
+    }
+
+    #[test]
+    fn what_a_tool_put_out_weighs_less_than_what_was_said() {
+        let said = scores(1.1, 0.4);
+        let output = Scores { is_tool_output: true, ..scores(1.6, 0.4) };
+        let [of_said, of_output] = [said, output].map(|text| relevance(&[said, output, text], 1.9)[2]);
+        assert!(of_said > of_output, "{of_said} {of_output}");
+        // Where nothing was said that fits, it is found.
+        let alone = relevance(&[output, Scores { is_tool_output: false, ..scores(0.2, 0.1) }], 1.9);
+        assert!(alone[0] > alone[1], "{alone:?}");
     }
 
     #[test]

@@ -10,5 +10,6 @@ pub mod excerpt;
 pub mod fusion;
 pub mod index;
 pub mod passages;
+pub mod paths;
 pub mod query;
 pub mod statement;

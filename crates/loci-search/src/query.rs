@@ -13,6 +13,7 @@ use crate::analysis::vocabulary::{is_stop_word, without_contraction};
 use crate::analysis::{query_terms, term_of_unit, terms_of_run};
 use crate::dates::{self, marks};
 use crate::document::speaker_mark;
+use crate::paths::{self, NamedPath};
 use identifiers::Identifier;
 
 /// Most marks of speakers of a query.
@@ -35,6 +36,8 @@ pub struct Query {
     pub phrases: Vec<Phrase>,
     /// The identifiers that it names, at most [`identifiers::IDENTIFIERS_MAX`]: what holds them comes first.
     pub identifiers: Vec<Identifier>,
+    /// The files that it names, at most [`PATHS_MAX`](crate::paths::PATHS_MAX): what was made from them comes first.
+    pub paths: Vec<NamedPath>,
     /// Marks of the speakers that it may name: its capitalised words and runs of up to three.
     pub speakers: Vec<String>,
     /// Marks of the time that it names: a passage that has any of them fits.
@@ -55,6 +58,7 @@ impl Query {
             terms: query_terms(text),
             phrases: quotes(&folded).filter_map(Phrase::of).take(PHRASES_MAX).collect(),
             identifiers: identifiers::identifiers(&folded),
+            paths: paths::named(&folded),
             speakers: speakers(&folded),
             dates,
             days,

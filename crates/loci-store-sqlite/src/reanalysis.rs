@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use loci_core::{EnrichmentStatus, Memory, Passage, Term};
+use loci_core::{EnrichmentStatus, Memory, Passage, SOURCE_FILE, SOURCE_PATH, SourceFile, Term};
 use loci_search::passages::passages;
 use loci_search::{analysis, dates, document};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use crate::codec::{decode_terms, encode_terms};
+use crate::codec::{decode_terms, encode_attributes, encode_terms};
 use crate::failure::{Result, damaged};
 use crate::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
+use crate::source_files;
 use crate::write::{PASSAGE_HOLDS, delete_passages, insert_passages, passage_keys};
 
 /// The version of the analysis that this build makes terms with.
@@ -63,7 +64,8 @@ pub(crate) fn renew_memory(connection: &Connection, row: i64, embeds_text: bool)
     let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
     let mut statement = connection.prepare_cached(&sql)?;
     let memory = statement.query_row([row], |row| Ok(read_whole(row))).optional()?.transpose()?;
-    let Some(memory) = memory else { return Ok(0) };
+    let Some(mut memory) = memory else { return Ok(0) };
+    add_source_path(connection, row, &mut memory)?;
     let ranges = passages(&memory.content);
     // What is not as it was written has no vector that could stay.
     let forget = format!("DELETE FROM passage WHERE row BETWEEN ?1 AND ?2 AND NOT {PASSAGE_HOLDS}");
@@ -95,6 +97,23 @@ pub(crate) fn renew_memory(connection: &Connection, row: i64, embeds_text: bool)
         insert_passages(connection, row, &passages.collect::<Vec<_>>())?;
     }
     Ok(count)
+}
+
+/// Notes the path of its file in a memory that was filed before paths were noted.
+fn add_source_path(connection: &Connection, row: i64, memory: &mut Memory) -> Result<()> {
+    if memory.source_path().is_some() {
+        return Ok(());
+    }
+    let Some(file) = memory.attributes.get(SOURCE_FILE) else { return Ok(()) };
+    let source = source_files::find(connection, &memory.space, memory.place.collection.as_deref(), file)?;
+    let path = source.filter(|source| source.is_whole);
+    let Some(path) = path.and_then(|source| SourceFile::path_in_root(&source.root, &source.path)) else {
+        return Ok(());
+    };
+    memory.attributes.insert(SOURCE_PATH.to_owned(), path);
+    let attributes = encode_attributes(&memory.attributes);
+    connection.prepare_cached("UPDATE memory SET attributes = ?2 WHERE row = ?1")?.execute(params![row, attributes])?;
+    Ok(())
 }
 
 /// Whether the passages of the memory are those of its text, and their words those that it gives. Marks are not
@@ -150,7 +169,10 @@ fn words<'a>(terms: impl Iterator<Item = (&'a str, u32)>) -> Vec<(&'a str, u32)>
 fn terms(memory: &Memory, passages: &[Range<usize>]) -> Vec<Vec<Term>> {
     let day = dates::day(memory.updated_at.microseconds());
     let with = |metadata: &[String]| -> Vec<Vec<Term>> {
+        let marks = document::marks_of_origin(memory.source_path(), memory.is_tool_output());
+        let marks: Vec<_> = marks.into_iter().map(|mark| (mark, 0)).collect();
         let terms = passages.iter().map(|range| document::terms(&memory.content, range.clone(), metadata, day));
+        let terms = terms.map(|terms| terms.into_iter().chain(marks.clone()).collect::<Vec<_>>());
         let term = |(text, count)| Term { text, count };
         terms.map(|terms| terms.into_iter().map(term).collect()).collect()
     };

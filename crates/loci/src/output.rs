@@ -171,6 +171,7 @@ pub fn memory_text(record: &Record) -> String {
     {
         head.extend(value.as_ref().map(|value| format!("{word} {value}")));
     }
+    head.extend(record.from_file.place());
     head.extend(record.authorship.author().map(|author| format!("by {author}")));
     head.extend(record.authorship.updated_by().map(|writer| format!("rewritten by {writer}")));
     let content = record.content.trim_end().replace('\n', "\n    ");

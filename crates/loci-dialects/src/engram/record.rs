@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arguments::{Citation, DISCOVERY, NOUNS, scope};
-use crate::wire::{Cut, both, explained, left_out, reading_call, rfc3339, rounded, times_said};
+use crate::wire::{Cut, FromFile, both, explained, left_out, reading_call, rfc3339, rounded, times_said};
 use crate::{Context, Reply};
 
 /// The names of attributes, which are those of the arguments.
@@ -31,6 +31,8 @@ pub struct Record {
     content: String,
     #[serde(flatten)]
     cut: Cut,
+    #[serde(flatten)]
+    from_file: FromFile,
     /// The scope that it is filed under.
     scope: String,
     /// The repository.
@@ -147,10 +149,12 @@ impl Record {
     fn of(mut memory: Memory, cut: Cut) -> Self {
         let is_discovery = is_discovery(&memory);
         let visibility = visibility(&memory);
+        let from_file = FromFile::of(&memory);
         let section = memory.place.section;
         let (category, kind) = if is_discovery { (memory.kind, Some(section)) } else { (section, None) };
         let mut attribute = |name| memory.attributes.remove(name);
         Record {
+            from_file,
             repo: attribute(REPO),
             workspace: attribute(WORKSPACE),
             worktree_path: attribute(WORKTREE_PATH),

@@ -5,7 +5,7 @@ use loci_engine::TextPage;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::wire::{Authorship, Cut, reading_call, rfc3339, ttl_text};
+use crate::wire::{Authorship, Cut, FromFile, reading_call, rfc3339, ttl_text};
 
 /// A memory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -20,6 +20,9 @@ pub struct Record {
     /// Which part of the text that is.
     #[serde(flatten)]
     pub cut: Cut,
+    /// The file that it comes from.
+    #[serde(flatten)]
+    pub from_file: FromFile,
     /// `global` or `project`.
     pub scope: &'static str,
     /// The project, of a memory with scope `project`.
@@ -74,6 +77,7 @@ impl Record {
     pub fn of(reader: &Caller, memory: Memory) -> Self {
         Record {
             cut: Cut::default(),
+            from_file: FromFile::of(&memory),
             authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
             title: memory.title,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::arguments::Results;
 use crate::Reply;
-use crate::wire::{Authorship, Cut, both, explained, iso8601, left_out, reading_call, rounded, times_said};
+use crate::wire::{Authorship, Cut, FromFile, both, explained, iso8601, left_out, reading_call, rounded, times_said};
 
 /// A memory.
 #[derive(Serialize, JsonSchema)]
@@ -27,6 +27,8 @@ pub struct Document {
     content: String,
     #[serde(flatten)]
     cut: Cut,
+    #[serde(flatten)]
+    from_file: FromFile,
     /// Its gist.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
@@ -101,6 +103,7 @@ impl Document {
         Document {
             conversation_id,
             authorship: Authorship::of(reader, &memory),
+            from_file: FromFile::of(&memory),
             id: memory.id.to_string(),
             user_id: memory.owner,
             tier: if is_message { "stm" } else { "ltm" },

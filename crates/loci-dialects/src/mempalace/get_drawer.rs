@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::arguments::{Faults, wing};
 use super::diary_write::TOPIC;
-use super::record::{ADDED_BY, LINES, drawer, reading, source_name};
-use crate::wire::{Authorship, Cut, Offset, offset8601};
+use super::record::{ADDED_BY, drawer, reading};
+use crate::wire::{Authorship, Cut, FromFile, Offset, offset8601};
 use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct GetDrawer;
@@ -43,12 +43,8 @@ pub struct Output {
 
 #[derive(Serialize, JsonSchema)]
 struct Metadata {
-    /// The name of the file that it comes from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source_file: Option<String>,
-    /// The lines of that file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lines: Option<String>,
+    #[serde(flatten)]
+    from_file: FromFile,
     /// Who filed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     added_by: Option<String>,
@@ -84,12 +80,11 @@ impl Output {
         let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
         let mut memory = page.memory;
         let authorship = Authorship::of(reader, &memory);
-        let source_file = source_name(&memory);
+        let from_file = FromFile::of(&memory);
         let mut attribute = |name| memory.attributes.remove(name);
         Output {
             metadata: Metadata {
-                source_file,
-                lines: attribute(LINES),
+                from_file,
                 added_by: attribute(ADDED_BY),
                 topic: attribute(TOPIC),
                 redacted: attribute(Redactions::ATTRIBUTE),

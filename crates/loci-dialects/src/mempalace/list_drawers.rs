@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::arguments::{Faults, Meant, collections, meant, wing};
 use super::record::{PREVIEW_CHARACTERS, preview};
-use crate::wire::{Authorship, Count, Offset};
+use crate::wire::{Authorship, Count, FromFile, Offset};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Drawers without `limit`.
@@ -63,6 +63,8 @@ struct Listed {
     /// Its first 200 characters.
     content_preview: String,
     #[serde(flatten)]
+    from_file: FromFile,
+    #[serde(flatten)]
     authorship: Authorship,
 }
 
@@ -71,6 +73,7 @@ impl Listed {
     fn of(reader: &Caller, memory: Memory) -> Self {
         Listed {
             authorship: Authorship::of(reader, &memory),
+            from_file: FromFile::of(&memory),
             drawer_id: memory.id.to_string(),
             title: memory.title,
             content_preview: preview(&memory.content),

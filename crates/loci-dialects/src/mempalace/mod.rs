@@ -53,7 +53,7 @@ pub use aaak::compressed;
 pub use arguments::{GLOBAL_WING, collection, place_name, wing_filter};
 pub use drawer_id::{drawer_id, mined_drawer_id};
 pub use hooks::{Checkpoint, HookSettings, checkpoint, hook_settings, put_checkpoint, put_hook_settings};
-pub use wake_up::{CONVERSATIONS, SPEAKER, wake_up};
+pub use wake_up::{CONVERSATIONS, wake_up};
 
 /// The dialect: the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {

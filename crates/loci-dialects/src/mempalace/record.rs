@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use loci_core::{Error, ErrorCode, Forgotten, Memory, MemoryId, Result, Tally, Tier};
-use loci_engine::SOURCE_FILE;
 
 use super::arguments::wing;
 use crate::Context;
@@ -11,20 +10,12 @@ use crate::wire::reading_call;
 
 /// The attribute that says who filed a drawer.
 pub const ADDED_BY: &str = "added_by";
-/// The attribute that says which lines of its file a drawer holds.
-pub const LINES: &str = "lines";
 /// Characters of a preview.
 pub const PREVIEW_CHARACTERS: usize = 200;
 
 /// The beginning of a text.
 pub fn preview(content: &str) -> String {
     content.chars().take(PREVIEW_CHARACTERS).collect()
-}
-
-/// The base name of the file that a drawer was made from: where it lies is nobody's business.
-pub fn source_name(memory: &Memory) -> Option<String> {
-    let path = memory.attributes.get(SOURCE_FILE)?;
-    path.rsplit(['/', '\\']).find(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// The drawer with this id. What other tool sets keep apart from all others is none.

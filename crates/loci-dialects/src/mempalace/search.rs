@@ -1,7 +1,7 @@
 //! `mempalace_search`: find drawers by a question.
 
 use loci_core::limits::{CONTENT_BYTES_MAX, RECALL_RESULTS_MAX};
-use loci_core::{Caller, Error, Result, Scope, Tier};
+use loci_core::{Caller, Error, LINES, Result, Scope, Tier};
 use loci_engine::{Hit, Recall, Signals, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,10 @@ use serde_json::Value;
 use super::arguments::{Faults, Meant, collections, meant, wing};
 use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
-use super::record::{reading, source_name};
-use crate::wire::{Authorship, Count, Cut, both, explained, left_out, offset8601, rounded, string_or_null, times_said};
+use super::record::reading;
+use crate::wire::{
+    Authorship, Count, Cut, both, explained, left_out, offset8601, rounded, source_file, string_or_null, times_said,
+};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// Results without `limit`.
@@ -83,9 +85,12 @@ struct Found {
     wing: String,
     /// Its room.
     room: String,
-    /// The name of the file that it comes from; null if from none.
+    /// The path of the file that it comes from, within the folder that was mined; null if from none.
     #[schemars(schema_with = "string_or_null")]
     source_file: Option<String>,
+    /// The lines of that file that are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<String>,
     /// How near it is to the query, 0 to 1: the cosine of the best passage, or how well the words fit where it has not
     /// been embedded yet.
     similarity: f64,
@@ -107,7 +112,8 @@ impl Found {
             similarity: similarity(&hit.signals),
             matched_via: matched_via(&hit.signals, limit),
             times_said: times_said(&hit),
-            source_file: source_name(&hit.memory),
+            source_file: source_file(&hit.memory),
+            lines: hit.memory.attributes.get(LINES).cloned(),
             drawer_id: hit.memory.id.to_string(),
             title: hit.memory.title,
             cut: Cut::of(hit.length, |offset| reading(&hit.memory.id, offset)),

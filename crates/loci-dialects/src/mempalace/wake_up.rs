@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use loci_core::limits::SESSION_START_BYTES_MAX;
-use loci_core::{Caller, CollectionFilter, FilingOrder, Memory, MemoryId, Result, Tally, Tier, Timestamp};
+use loci_core::{Caller, CollectionFilter, FilingOrder, Memory, MemoryId, Result, SPEAKER, Tally, Tier, Timestamp};
 use loci_engine::sentences::{CUT, opening};
 use loci_engine::{
     Browse, Engine, SOURCE_FILE, START_CHARACTERS, Trust, notes_heading, quoted, short_id, shown_name, start_line,
@@ -43,8 +43,6 @@ const DECAY_OF_DAY: f64 = 0.002;
 const KIND_OF_NONE: &str = "drawer";
 /// The room of what was said in conversations.
 pub const CONVERSATIONS: &str = "conversations";
-/// The attribute of a message that says who said it.
-pub const SPEAKER: &str = "speaker";
 /// Characters of a drawer that are read.
 const CHARACTERS_READ: usize = 4 * START_CHARACTERS;
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::wire::{Authorship, Cut, reading_call, rfc3339, times_said};
+use crate::wire::{Authorship, Cut, FromFile, reading_call, rfc3339, times_said};
 
 /// The status of a memory that everybody finds.
 pub const ACTIVE: &str = "active";
@@ -24,6 +24,8 @@ pub struct Found {
     body: String,
     #[serde(flatten)]
     cut: Cut,
+    #[serde(flatten)]
+    from_file: FromFile,
     /// How well it fits the query, 0 to 1; 1 for what was asked for by its id.
     score: f64,
     /// How often this text was found, if more than once: equal texts are one result.
@@ -62,6 +64,7 @@ impl Found {
         Found {
             times_said: None,
             authorship: Authorship::of(reader, &memory),
+            from_file: FromFile::of(&memory),
             id: memory.id.to_string(),
             title: shown_title(&memory).into_owned(),
             body: memory.content,

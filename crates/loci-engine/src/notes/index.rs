@@ -217,7 +217,7 @@ impl Engine {
 
     /// Embeds a text before it is written as a note.
     pub(crate) fn embed_ahead(&self, caller: &Caller, title: Option<&str>, content: &str) -> (Embedding, Embedded) {
-        let mut passages = Engine::passages(content, &[], self.now());
+        let mut passages = Engine::passages(content, &[], &[], self.now());
         let (embedding, _) = self.embed_at_once(title, content, &mut passages);
         let vectors = passages.into_iter().filter_map(|passage| passage.vector).collect();
         let (title, writer) = (title.map(str::to_owned), Some(caller.clone()));
@@ -246,6 +246,16 @@ impl Engine {
         Ok(Some(Change::Put { memory: Box::new(note), passages, expect }))
     }
 
+    /// Gives passages the vectors that are stored of a memory whose text the model would read as before.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub(crate) fn keep_vectors(&self, memory: &Memory, passages: &mut [Passage]) -> Result<()> {
+        let vectors = self.store.vectors(&memory.space, &memory.id, self.serving().model())?;
+        set_vectors(passages, vectors);
+        Ok(())
+    }
+
     /// The passages of a note, unless those that are stored will do. Vectors that are of the same text stay.
     fn passages_anew(
         &self,
@@ -259,18 +269,11 @@ impl Engine {
         if is_same_text && known.is_some_and(is_as_stored) {
             return Ok(None);
         }
-        let mut passages = Engine::passages(&note.content, &metadata, note.updated_at);
-        let vectors = if embedded.content == note.content && embedded.title == note.title {
-            embedded.vectors.clone()
+        let mut passages = Engine::passages_with(note, &metadata);
+        if embedded.content == note.content && embedded.title == note.title {
+            set_vectors(&mut passages, embedded.vectors.clone());
         } else if is_same_text {
-            self.store.vectors(&note.space, &note.id, self.serving().model())?
-        } else {
-            Vec::new()
-        };
-        if vectors.len() == passages.len() {
-            for (passage, vector) in passages.iter_mut().zip(vectors) {
-                passage.vector = Some(vector);
-            }
+            self.keep_vectors(note, &mut passages)?;
         }
         Ok(Some(passages))
     }
@@ -393,5 +396,14 @@ impl Engine {
             }
         }
         attempt()
+    }
+}
+
+/// Gives passages their vectors, if there is one for each.
+fn set_vectors(passages: &mut [Passage], vectors: Vec<Vector>) {
+    if vectors.len() == passages.len() {
+        for (passage, vector) in passages.iter_mut().zip(vectors) {
+            passage.vector = Some(vector);
+        }
     }
 }

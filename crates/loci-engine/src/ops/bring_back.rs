@@ -198,7 +198,7 @@ impl Engine {
                     if memory.place.collection.as_deref() == memory.conversation() {
                         memory.place.collection = None;
                     }
-                    passages = Engine::passages(&memory.content, &memory.metadata(), memory.updated_at);
+                    passages = Engine::passages_of(&memory);
                     let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
                     job = is_pending.then(|| Change::Enqueue { memory: memory.id.clone(), due_at: self.now() });
                     Record::Memory(memory)

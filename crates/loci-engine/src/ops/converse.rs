@@ -4,6 +4,7 @@ use loci_core::{
     Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Place, Redactions, Result,
     Scope, Thread, Tier, Timestamp, limits,
 };
+use loci_search::document;
 
 use crate::models::quantised;
 use crate::ops::remember::distinct;
@@ -145,7 +146,7 @@ impl Engine {
     fn said(&self, caller: &Caller, message: Message, mint: &dyn Fn() -> MemoryId, now: Timestamp) -> Said {
         let Message { role, content, tags } = message;
         let tags = distinct(tags);
-        let passages = Engine::passages(&content, &tags, now);
+        let passages = Engine::passages(&content, &tags, &document::marks_of_origin(None, role == Role::Tool), now);
         let is_candidate = role == Role::Human && content.chars().count() > SHORT_CHARACTERS_MAX;
         let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
         let memory = Memory {

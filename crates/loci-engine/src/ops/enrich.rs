@@ -218,7 +218,7 @@ impl Engine {
     /// `unavailable` if the store or the model does not answer; another one if the model refuses the
     /// text.
     fn read(&self, memory: &Memory) -> Result<Reading> {
-        let mut passages = Engine::passages(&memory.content, &memory.metadata(), memory.updated_at);
+        let mut passages = Engine::passages_of(memory);
         let vectors = self.vectors_of(memory, &mut passages)?;
         let enrichment = self.judge(&memory.content);
         let known: HashSet<&str> =
@@ -227,9 +227,7 @@ impl Engine {
         let has_new_terms = terms.iter().any(|(term, _)| !known.contains(term.as_str()));
         if has_new_terms {
             let beside: Vec<String> = memory.metadata().into_iter().chain([enrichment.summary.clone()]).collect();
-            for (passage, with_summary) in
-                passages.iter_mut().zip(Engine::passages(&memory.content, &beside, memory.updated_at))
-            {
+            for (passage, with_summary) in passages.iter_mut().zip(Engine::passages_with(memory, &beside)) {
                 passage.terms = with_summary.terms;
             }
         }

@@ -4,13 +4,11 @@ mod filing;
 
 use std::collections::BTreeMap;
 
+pub use loci_core::SOURCE_FILE;
 use loci_core::{Batch, Caller, Change, Error, MemoryId, Result, SourceFile, Timestamp, Visibility};
 
 use crate::{Engine, check};
 use filing::Filing;
-
-/// The attribute of a memory that holds the absolute path of the file it was made from.
-pub const SOURCE_FILE: &str = "source_file";
 
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,25 +4,27 @@ use std::cmp::Reverse;
 
 use loci_core::{Candidate, Candidates, CosineScale, MARKS_MAX, MemoryId, ThreadScore};
 use loci_search::dates;
-use loci_search::document::TIME;
+use loci_search::document::{TIME, TOOL_OUTPUT};
 use loci_search::fusion::{self, Fits, Input, Scores, fuse};
 use loci_search::query::Query;
 
 use crate::Weights;
 
-/// What a query looks for beside its topic: marks of the index, by what they mean.
+/// What the ranking asks for beside the topic of a query: marks of the index, by what they mean.
 #[derive(Default)]
 pub(super) struct Marks {
-    /// Speakers, then dates, then [`TIME`].
+    /// [`TOOL_OUTPUT`], then speakers, dates and [`TIME`].
     pub(super) names: Vec<String>,
     speakers: u64,
     dates: u64,
     time: u64,
+    tool_output: u64,
 }
 
 impl Marks {
     pub(super) fn of(query: &Query) -> Self {
         let mut marks = Marks::default();
+        marks.tool_output = marks.add([TOOL_OUTPUT.to_owned()]);
         marks.speakers = marks.add(query.speakers.iter().cloned());
         marks.dates = marks.add(query.dates.iter().cloned());
         marks.time = marks.add(query.asks_when.then(|| TIME.to_owned()));
@@ -106,6 +108,7 @@ fn scores(hit: &Candidate, query: &Query, marks: &Marks) -> Scores {
         matched: hit.matched,
         cosine: hit.cosine,
         place: hit.place_in_thread.map(|place| (place.thread, place.position)),
+        is_tool_output: hit.marks & marks.tool_output != 0,
         signals: Fits {
             speaker: hit.marks & marks.speakers != 0,
             date: hit.marks & marks.dates != 0 || query.days.as_ref().is_some_and(|days| days.contains(&stored_on)),

@@ -122,7 +122,7 @@ impl Engine {
         for import in imports {
             let memory = Box::new(self.imported(caller, import));
             owners.extend(memory.owner.clone());
-            let passages = Some(Engine::passages(&memory.content, &memory.metadata(), memory.updated_at));
+            let passages = Some(Engine::passages_of(&memory));
             puts.push(Change::Put { memory, passages, expect: Expect::Absent });
         }
         let unwiped =

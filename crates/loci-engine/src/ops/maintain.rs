@@ -297,7 +297,7 @@ struct Text {
 
 impl Text {
     fn of(memory: Memory) -> Self {
-        Text { passages: Engine::passages(&memory.content, &memory.metadata(), memory.updated_at), memory }
+        Text { passages: Engine::passages_of(&memory), memory }
     }
 
     fn name(&self) -> TextName {
@@ -320,7 +320,7 @@ impl Text {
         let (mut passages, mut metadata) = (passages.clone(), memory.metadata());
         if memory.enrichment == Some(EnrichmentStatus::Completed) {
             metadata.extend(memory.summary.clone());
-            let with_summary = Engine::passages(&memory.content, &metadata, memory.updated_at);
+            let with_summary = Engine::passages_with(memory, &metadata);
             for (passage, with_summary) in passages.iter_mut().zip(with_summary) {
                 passage.terms = with_summary.terms;
             }

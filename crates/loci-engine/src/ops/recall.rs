@@ -13,7 +13,9 @@ use loci_core::{
 };
 use loci_search::dates;
 use loci_search::fusion::{Fused, fuse, reciprocal_rank};
+use loci_search::paths::NamedPath;
 use loci_search::query::Query;
+use loci_search::query::identifiers::Identifier;
 
 use crate::ops::fusion_input::{FusionInput, Marks, input};
 use crate::ops::repeats;
@@ -28,6 +30,9 @@ pub(super) const CANDIDATES_MIN: usize = 50;
 const QUOTING_CANDIDATES_MAX: usize = 3_200;
 /// Candidates that are asked for at most to find an identifier: what holds it whole is among the best by words.
 const IDENTIFIED_CANDIDATES_MAX: usize = 800;
+/// As how many identifiers it counts that a memory is of a file which the query names: the file comes before what speaks
+/// of it.
+const FILE_COUNTS_AS: usize = 2;
 /// Bytes of text that are read at most to find what has to be there word for word.
 const HOLDERS_BYTES_MAX: usize = 64 << 20;
 /// Texts that are read at a time.
@@ -90,8 +95,8 @@ pub struct Signals {
     pub context: f64,
     /// What was added for a speaker or time that the query names.
     pub asked_for: f64,
-    /// How many of the identifiers that the query names it holds. What holds more comes first, whatever its score by
-    /// the caller's ranking, unless that is negative infinity.
+    /// How many of the identifiers that the query names it holds; a file that it names and the memory is of counts as
+    /// two. What holds more comes first, whatever its score by the caller's ranking, unless that is negative infinity.
     pub identifiers: usize,
     /// Its place, from 1, in the list of the candidates that leans to the words; none if no candidate has a word of the
     /// query.
@@ -416,7 +421,7 @@ impl Engine {
         }
     }
 
-    /// How many of the identifiers of the query the memories hold that were not returned before, of those that hold any.
+    /// How many of the identifiers and files of the query the memories hold that were not returned before, of those that hold any.
     /// These are among the candidates after it.
     fn identified(
         &self,
@@ -427,10 +432,11 @@ impl Engine {
         let mut identified = HashMap::new();
         let held_by = |memory: &Memory| {
             let texts = searched_texts(memory);
-            query.identifiers.iter().filter(|identifier| texts.iter().any(|text| identifier.is_in(text))).count()
+            let is_held = |identifier: &&Identifier| texts.iter().any(|text| identifier.is_in(text));
+            let is_of = |path: &&NamedPath| memory.source_path().is_some_and(|file| path.is_of(file));
+            query.identifiers.iter().filter(is_held).count() + FILE_COUNTS_AS * query.paths.iter().filter(is_of).count()
         };
-        for identifier in &query.identifiers {
-            let found = self.holders(pool, identifier.terms(), IDENTIFIED_CANDIDATES_MAX, &held_by)?;
+        let mut add = |found: Holders| {
             let known: HashSet<&MemoryId> = candidates.hits.iter().map(|candidate| &candidate.id).collect();
             let is_new =
                 |candidate: &Candidate| found.held.contains_key(&candidate.id) && !known.contains(&candidate.id);
@@ -443,6 +449,19 @@ impl Engine {
                 candidates.hits.extend(new);
             }
             identified.extend(found.held);
+        };
+        for identifier in &query.identifiers {
+            add(self.holders(pool, identifier.terms(), IDENTIFIED_CANDIDATES_MAX, &held_by)?);
+        }
+        for path in &query.paths {
+            for mark in path.marks() {
+                let found = self.holders(pool, &[mark], IDENTIFIED_CANDIDATES_MAX, &held_by)?;
+                let is_found = !found.held.is_empty();
+                add(found);
+                if is_found {
+                    break;
+                }
+            }
         }
         Ok(identified)
     }

@@ -173,7 +173,7 @@ impl Engine {
         memory: Memory,
         compare_in: Option<CollectionFilter>,
     ) -> Result<(Remembered, Vec<Passage>)> {
-        let mut passages = Engine::passages(&memory.content, &memory.metadata(), memory.updated_at);
+        let mut passages = Engine::passages_of(&memory);
         let (embedding, vectors) = self.embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
         // What a caller may not search, it may not fish for by storing something similar.
         let Compared { duplicate, contradicted } =

@@ -21,7 +21,7 @@ impl Engine {
         let request = self.redacted_request(request);
         check_request(&request)?;
         let new = Memory { id: id.clone(), ..new_memory(caller, request, self.now()) };
-        let mut passages = Engine::passages(&new.content, &new.metadata(), new.updated_at);
+        let mut passages = Engine::passages_of(&new);
         // Before the model is asked, which takes longer.
         self.replaced(caller, &new)?;
         let (embedding, _) = self.embed_at_once(None, &new.content, &mut passages);

@@ -179,7 +179,7 @@ impl Engine {
             if memory.content.trim().is_empty() {
                 "[redacted: private]".clone_into(&mut memory.content);
             }
-            let passages = Some(Engine::passages(&memory.content, &memory.metadata(), memory.updated_at));
+            let passages = Some(Engine::passages_of(&memory));
             let put = Change::Put { memory: Box::new(memory), passages, expect };
             self.store.commit(Batch { space: space.clone(), changes: vec![put] })?;
             Ok(true)

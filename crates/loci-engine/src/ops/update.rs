@@ -1,6 +1,7 @@
 //! Changing a memory.
 
 use loci_core::{Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Redactions, Result, Visibility};
+use loci_search::document;
 
 use crate::notes::{Embedded, cannot_change, in_file_or_store, note_body};
 use crate::ops::remember::GLOBAL;
@@ -61,9 +62,10 @@ impl Engine {
         found: &Redactions,
     ) -> Result<Option<(Memory, Embedding)>> {
         let metadata = before.metadata();
+        let marks = document::marks_of_origin(before.source_path(), before.is_tool_output());
         let now = self.now();
         let text = change.content.as_deref().map(|content| {
-            let mut passages = Engine::passages(content, &metadata, now);
+            let mut passages = Engine::passages(content, &metadata, &marks, now);
             let (embedding, _) = self.embed_at_once(before.title.as_deref(), content, &mut passages);
             (content, passages, embedding)
         });
@@ -82,7 +84,7 @@ impl Engine {
                 if memory.metadata() == metadata {
                     return passages.clone();
                 }
-                let anew = Engine::passages(content, &memory.metadata(), now).into_iter().zip(passages);
+                let anew = Engine::passages(content, &memory.metadata(), &marks, now).into_iter().zip(passages);
                 anew.map(|(anew, passage)| Passage { vector: passage.vector.clone(), ..anew }).collect()
             });
             let (change, memory) = put_next(memory, passages);

@@ -124,3 +124,40 @@ fn pages_are_the_text_word_for_word() {
         assert_eq!((beyond.code, beyond.argument.as_deref()), (ErrorCode::InvalidArgument, Some("offset")));
     }
 }
+
+/// A section of code of 80 short functions, of which one has what is asked for.
+fn section(asked: usize) -> String {
+    let function = |number: usize| {
+        let body = if number == asked { "the tide is told by the moon" } else { "nothing of note" };
+        format!("def part_{number}():\n    \"\"\"{body}, in part {number}\"\"\"\n    return {number}\n\n\n")
+    };
+    (0..80).map(function).collect()
+}
+
+#[test]
+fn a_result_of_a_file_is_the_part_that_answers() {
+    let mine = sources::Mine::new();
+    let content = section(60);
+    let mut read = mine.whole("/p/sea/tides.py", &[(content.as_str(), "src")]);
+    for part in &mut read.parts {
+        part.attributes.insert(loci_core::LINES.to_owned(), format!("101-{}", 100 + content.lines().count()));
+    }
+    mine.file(read).unwrap();
+    // The same text, filed by hand, is shown whole where there is room.
+    mine.engine.remember(&mine.ann, fact(&format!("{content}by hand"), Visibility::Common)).unwrap();
+    let request = Recall { limit: 2, ..question("how is the tide told by the moon?") };
+    let hits = mine.engine.recall_within(&mine.ann, &request, None).unwrap().hits;
+    let (of_file, by_hand): (Vec<_>, Vec<_>) = hits.iter().partition(|hit| hit.memory.thread.is_some());
+    assert_eq!((by_hand[0].length, by_hand[0].memory.content.len()), (None, content.len() + 7));
+    let Memory { content: shown, attributes, .. } = &of_file[0].memory;
+    assert!(shown.contains("the tide is told by the moon") && shown.chars().count() < 1_200, "{shown}");
+    assert_eq!(of_file[0].length, Some(content.chars().count()));
+    // Verbatim, and its lines are those of the file.
+    let lines: Vec<&str> = content.lines().collect();
+    let (first, last) = attributes[loci_core::LINES].split_once('-').unwrap();
+    let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
+    assert_eq!(lines[first - 101..last - 100].join("\n"), shown.trim_matches(['\u{2026}', '\n']));
+    // What is read by its id is the whole.
+    let whole = mine.engine.show(&mine.ann, &of_file[0].memory.id).unwrap();
+    assert_eq!(whole.content, content);
+}

@@ -23,6 +23,7 @@ mod noting;
 mod once;
 mod ownership;
 mod pages;
+mod paths;
 mod quoting;
 mod recalls;
 mod reconciling;

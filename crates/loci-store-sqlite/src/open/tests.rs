@@ -3,10 +3,10 @@ use std::fs;
 use std::ops::Range;
 
 use loci_core::{
-    Access, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation, CitationKind, Delivery,
-    EnrichmentStatus, ErrorCode, FilingOrder, Filter, Forgotten, JobStore, Link, Memory, MemoryId, ModelId, NoteStore,
-    Page, Passage, Place, QueryVector, Reader, Relation, Store, Thread, Tier, Timestamp, TokenStore, Vector,
-    Visibility,
+    Access, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation, CitationKind, ContentHash,
+    Delivery, EnrichmentStatus, ErrorCode, FileStamp, FilingOrder, Filter, Forgotten, JobStore, Link, Memory, MemoryId,
+    ModelId, NoteStore, Page, Passage, Place, QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store,
+    Thread, Tier, Timestamp, TokenStore, Vector, Visibility,
 };
 use loci_testkit::contract::{filter, memory, passage, put, reader, replace};
 
@@ -664,6 +664,52 @@ fn what_a_memory_cites_finds_it_after_a_new_analysis() {
     database.connect().unwrap().execute("UPDATE analysis SET version = 1", []).unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     assert_eq!((find(&store, "okapi"), find(&store, "other")), (vec!["discovery".to_owned()], Vec::new()));
+}
+
+#[test]
+fn what_was_mined_before_paths_were_noted_gets_its_path() {
+    let folder = folder_with_a_memory();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let file = |path: &str, is_whole| SourceFile {
+        collection: Some("shop".to_owned()),
+        path: path.to_owned(),
+        root: "/srv/shop".to_owned(),
+        format: "project".to_owned(),
+        stamp: FileStamp { bytes: 5, modified_nanoseconds: 1 },
+        bytes_read: 5,
+        hash: ContentHash([1; 32]),
+        parts: 1,
+        is_pending: false,
+        is_whole,
+    };
+    let rows = [
+        ("whole", "/srv/shop/db/okapi.rs", Some(true), Some("db/okapi.rs")),
+        ("grows", "/srv/shop/talk.jsonl", Some(false), None),
+        ("by_hand", "/srv/shop/hand.rs", None, None),
+    ];
+    for (id, path, is_whole, _) in rows {
+        let drawer = Memory {
+            place: Place { collection: Some("shop".to_owned()), section: "src".to_owned() },
+            attributes: BTreeMap::from([(SOURCE_FILE.to_owned(), path.to_owned())]),
+            ..memory(id)
+        };
+        store.commit(put(&drawer, vec![passage("other")])).unwrap();
+        let row = is_whole.map(|is_whole| Change::PutSourceFile { file: Box::new(file(path, is_whole)), expect: None });
+        store.commit(Batch { space: Space::default(), changes: row.into_iter().collect() }).unwrap();
+    }
+    drop(store);
+    let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
+    database.connect().unwrap().execute("UPDATE analysis SET version = 2", []).unwrap();
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    for (id, path, _, expected) in rows {
+        let drawer = store.get(&Space::default(), &MemoryId::new(id)).unwrap().unwrap();
+        assert_eq!((drawer.source_path(), drawer.attributes[SOURCE_FILE].as_str()), (expected, path), "{id}");
+    }
+    assert_eq!(find(&store, "okapi"), ["whole"]);
+    let (filter, required) = (filter(), ["@file=db/okapi.rs".to_owned()]);
+    let found = store.candidates(&CandidateQuery { required: &required, ..CandidateQuery::of(&filter, 10) }).unwrap();
+    assert_eq!(found.hits.iter().map(|hit| hit.id.as_str()).collect::<Vec<_>>(), ["whole"]);
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::mem;
 use std::path::Path;
 use std::time::Instant;
 
-use loci_core::{Caller, ErrorCode, FileStamp, Redacted, Redactions, SourceFile, Visibility, limits};
+use loci_core::{Caller, ErrorCode, FileStamp, Redacted, Redactions, SPEAKER, SourceFile, Visibility, limits};
 use loci_dialects::{Context, mempalace};
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check, kind_of};
 use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said, Transcript};
@@ -417,7 +417,7 @@ fn parts_of(
             found.add(removed.kind, 1);
         }
         made.redacted.add_all(&found);
-        let known = [(mempalace::SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
+        let known = [(SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
         let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let known = known.filter(|(name, value)| check::reference(name, value).is_ok());
         let mut attributes: BTreeMap<String, String> =
@@ -627,7 +627,7 @@ mod tests {
             assert_eq!(found, [("one", first), (long.as_str(), first + 1), ("two\n", first + 2)]);
             assert_eq!(broken, 1);
             for SourcePart { thread: of, title, attributes, .. } in parts {
-                let known = [(CONVERSATION, "Knots"), (mempalace::SPEAKER, "ann")];
+                let known = [(CONVERSATION, "Knots"), (SPEAKER, "ann")];
                 let known = known.map(|(name, value)| (name.to_owned(), value.to_owned()));
                 assert_eq!((of.as_str(), title.as_deref(), attributes), (thread, Some("ann"), BTreeMap::from(known)));
             }

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use loci_core::{Caller, ContentHash, ErrorCode, FileStamp, Redacted, Redactions, SourceFile, Timestamp, Visibility};
+use loci_core::{
+    Caller, ContentHash, ErrorCode, FileStamp, LINES, Redacted, Redactions, SOURCE_PATH, SourceFile, Timestamp,
+    Visibility,
+};
 use loci_dialects::mempalace;
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
 use loci_mine::project::{self, Plan, TextFile, Unread};
@@ -14,8 +17,6 @@ use crate::progress::Progress;
 
 /// How project files are read.
 pub const FORMAT: &str = "project";
-/// The attribute that says which lines of the file a drawer is.
-const LINES: &str = "lines";
 /// The kind of a drawer of a project.
 const DRAWER: &str = "drawer";
 /// Why a file is passed over whose messages are filed in the wing already.
@@ -180,6 +181,7 @@ impl Work<'_> {
     ) -> ReadSource {
         let Mining { root, plan, .. } = self.mining;
         let section = plan.room_of(Path::new(root), Path::new(&path)).to_owned();
+        let source_path = SourceFile::path_in_root(root, &path);
         // Of the whole file: a secret may go beyond a section.
         let text = &file.text;
         let redacted = if self.mining.is_verbatim { Redacted::unchanged(text) } else { self.engine.redact_file(text) };
@@ -190,6 +192,7 @@ impl Work<'_> {
                 let line = |line: usize, offset| line + redacted.lines_removed_until(offset);
                 let lines = (line(part.lines.0, part.bytes.start), line(part.lines.1, part.bytes.end));
                 let mut attributes = BTreeMap::from([(LINES.to_owned(), format!("{}-{}", lines.0, lines.1))]);
+                attributes.extend(source_path.clone().map(|path| (SOURCE_PATH.to_owned(), path)));
                 let mut found = Redactions::default();
                 while let Some(removed) = removed.next_if(|removed| removed.at <= part.bytes.end) {
                     found.add(removed.kind, 1);

@@ -347,3 +347,32 @@ fn what_was_said_is_of_the_local_person_unless_shared() {
         }
     }
 }
+
+#[test]
+fn two_files_of_one_name_are_told_apart_everywhere() {
+    let place = Place::new();
+    place.write("shop/north/base.py", "def quay():\n    return 'the northern quay is closed in winter'\n");
+    place.write("shop/south/base.py", "def quay():\n    return 'the southern quay is open all year'\n");
+    let shop = place.path("shop");
+    place.run(&["palace", "mine", shop.to_str().unwrap(), "--no-wait"]).succeeded();
+    let paths = |listed: &Value| -> Vec<String> {
+        let files =
+            listed.as_array().unwrap().iter().map(|one| one.get("memory").unwrap_or(one)["source_file"].clone());
+        let mut files: Vec<String> = files.map(|file| file.as_str().unwrap_or_default().to_owned()).collect();
+        files.sort();
+        files
+    };
+    let both = ["north/base.py", "south/base.py"];
+    let listed = place.json(&["list"]);
+    assert_eq!(paths(&listed), both);
+    assert_eq!(paths(&place.json(&["search", "when is the quay open"])), both);
+    let text = place.run(&["search", "south/base.py"]).succeeded().stdout;
+    assert!(text.lines().next().unwrap().contains("south/base.py:1-2"), "{text}");
+    for one in listed.as_array().unwrap() {
+        let shown = place.json(&["show", one["id"].as_str().unwrap()]);
+        assert_eq!((&shown["source_file"], &shown["lines"]), (&one["source_file"], &json!("1-2")));
+    }
+    // Where the project lies is told by none of them.
+    let text = place.run(&["list"]).succeeded().stdout;
+    assert!(!text.contains(place.path("").to_str().unwrap()), "{text}");
+}

@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, HashMap};
 use loci_core::Memory;
 
 use super::arguments::wing;
-use super::record::source_name;
 use super::times::date;
+use crate::wire::source_file;
 use paragraph::{Paragraph, Vocabulary};
 
 /// Values of one field.
@@ -60,7 +60,7 @@ pub struct Header<'a> {
 /// A memory in AAAK.
 pub fn compressed(memory: &Memory) -> String {
     let wing = wing(memory.place.collection.clone());
-    let (date, source) = (date(memory.created_at), source_name(memory));
+    let (date, source) = (date(memory.created_at), source_file(memory));
     let header =
         Header { wing: Some(&wing), room: Some(&memory.place.section), date: Some(&date), source: source.as_deref() };
     encode(header, &memory.content)

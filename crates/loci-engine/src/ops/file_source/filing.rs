@@ -134,7 +134,7 @@ impl<'a> Filing<'a> {
     fn commit(&self, steps: &[Step<'_>]) -> Result<()> {
         let new: Vec<&Memory> = steps.iter().flat_map(|step| step.new).collect();
         let put = |memory: &&Memory| {
-            let passages = Some(Engine::passages(&memory.content, &memory.metadata(), memory.updated_at));
+            let passages = Some(Engine::passages_of(memory));
             Ok(vec![Change::Put { memory: Box::new((*memory).clone()), passages, expect: Expect::Absent }])
         };
         let mut changes: Vec<Change> = steps.iter().flat_map(|step| step.edits).cloned().collect();
@@ -186,7 +186,7 @@ impl<'a> Filing<'a> {
             let number = if read.file.is_whole { *count } else { part.position };
             *count += 1;
             match same {
-                Some(before) => plan.edits.extend(before.moved(&read.file, Some(part))),
+                Some(before) => plan.edits.extend(before.moved(self.engine, &read.file, Some(part))?),
                 None => plan.new.push(self.memory(read, part, number.wrapping_add(attempt << u32::BITS))),
             }
         }
@@ -195,7 +195,9 @@ impl<'a> Filing<'a> {
         if read.file.is_whole {
             plan.edits.splice(0..0, rest().map(Before::removal));
         } else {
-            plan.edits.extend(rest().filter_map(|before| before.moved(&read.file, None)));
+            for before in rest() {
+                plan.edits.extend(before.moved(self.engine, &read.file, None)?);
+            }
         }
         if read.has_more {
             return Ok(plan);
@@ -313,7 +315,7 @@ impl Before {
     }
 
     /// The change that makes it this part of the file, or just one of the file; none if it is that.
-    fn moved(&self, file: &SourceFile, part: Option<&SourcePart>) -> Option<Change> {
+    fn moved(&self, engine: &Engine, file: &SourceFile, part: Option<&SourcePart>) -> Result<Option<Change>> {
         let mut memory = self.memory.clone();
         let position = part.map_or_else(|| self.position(), |part| part.position);
         memory.thread = Some(Thread { name: self.thread.clone(), position });
@@ -329,12 +331,20 @@ impl Before {
             memory.attributes.insert(SOURCE_FILE.to_owned(), file.path.clone());
         }
         if memory == self.memory {
-            return None;
+            return Ok(None);
         }
-        // A title is among the words, and the model reads it.
-        let passages = (memory.title != self.memory.title)
-            .then(|| Engine::passages(&memory.content, &memory.metadata(), memory.updated_at));
-        Some(changed(memory, passages))
+        let is_titled_anew = memory.title != self.memory.title;
+        // The title and the path are among the words; the model reads the title alone.
+        let passages = if is_titled_anew || memory.source_path() != self.memory.source_path() {
+            let mut passages = Engine::passages_of(&memory);
+            if !is_titled_anew {
+                engine.keep_vectors(&memory, &mut passages)?;
+            }
+            Some(passages)
+        } else {
+            None
+        };
+        Ok(Some(changed(memory, passages)))
     }
 
     fn removal(&self) -> Change {
