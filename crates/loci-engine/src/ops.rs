@@ -24,6 +24,7 @@ pub mod maintain;
 pub mod names;
 pub mod once;
 pub mod page;
+mod ready;
 pub mod recall;
 mod recall_within;
 pub mod reconcile;

@@ -24,8 +24,6 @@ use std::collections::HashMap;
 
 /// The rank whose score says how far the best stands out from the others of its side.
 const MARGIN_RANK: usize = 10;
-/// Members of a thread up to which its BM25 counts in full: a longer one is about many things.
-const THREAD_MEMBERS: f64 = 20.0;
 /// The terms of a short query at most.
 const SHORT_TERMS: usize = 2;
 /// How good a neighbour counts as being where there is none, next to the text itself.
@@ -147,6 +145,8 @@ pub struct Weights {
     pub neighbours_meaning: f64,
     /// Of the thread as a whole.
     pub thread: f64,
+    /// The members of a thread up to which its BM25 counts in full: a longer one is about many things.
+    pub thread_members: f64,
     /// How far the weight of the thread follows that of the words, 0 to 1.
     pub thread_follows: f64,
     /// What words, meaning and context count of what a tool put out, next to what was said, 0 to 1: such a text repeats whatever it
@@ -175,16 +175,17 @@ impl Default for Weights {
                 brevity: -3.375,
             },
             fixed_words_weight: None,
-            contrast: 2.0938,
+            contrast: 1.5,
             matched: 0.7031,
-            meaning_contrast: 1.925,
+            meaning_contrast: 1.2,
             phase_floor: 0.23,
             phase_words: 3.5,
             near_neighbour: 0.45,
             far_neighbour: 0.12,
             neighbours_meaning: 0.35,
-            thread: 0.35,
-            thread_follows: 0.4375,
+            thread: 0.65,
+            thread_members: 50.0,
+            thread_follows: 0.4,
             tool_output: 0.4,
             speaker: 0.1,
             date: 0.3,
@@ -331,7 +332,7 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
     let of_thread = |scores: &Scores, own: &Fused| match scores.place {
         Some((thread, _)) if thread_max > 0.0 => {
             let Thread { bm25, members } = query.threads[thread];
-            f64::from(bm25 / thread_max) * (THREAD_MEMBERS / members.max(1) as f64).sqrt().min(1.0)
+            f64::from(bm25 / thread_max) * (weights.thread_members / members.max(1) as f64).sqrt().min(1.0)
         }
         None if has_threads => own.words,
         _ => 0.0,

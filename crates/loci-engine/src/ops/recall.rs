@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use std::vec;
 
 use loci_core::{
@@ -528,24 +527,6 @@ impl Engine {
         let written = self.store.accesses(&caller.space, &ids)?;
         let unwritten = ids.iter().map(|id| unwritten.get(id).map_or(0, |access| access.count));
         Ok(written.into_iter().zip(unwritten).map(|(written, unwritten)| written + unwritten).collect())
-    }
-
-    /// Has the store make itself ready to search, while the question is embedded. Returns when it has to be.
-    pub(crate) fn begin_search(&self) -> Option<Instant> {
-        self.search_wait.map(|wait| {
-            // How far it is, counts at the end alone.
-            let _ = self.store.prepare_search(Duration::ZERO);
-            Instant::now() + wait
-        })
-    }
-
-    /// Waits until the store is ready to search.
-    ///
-    /// # Errors
-    /// `unavailable` if it is not by then, saying how far it is and when to try again.
-    pub(crate) fn await_search(&self, ready_by: Option<Instant>) -> Result<()> {
-        let left = |by: Instant| by.saturating_duration_since(Instant::now());
-        ready_by.map_or(Ok(()), |by| self.store.prepare_search(left(by)))
     }
 
     /// The query's vector and where the cosines of its model lie; none, with the reason, if the search has to do without.

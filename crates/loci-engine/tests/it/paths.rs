@@ -1,6 +1,6 @@
 //! A question that names a file finds what was read of it first.
 
-use loci_core::Store;
+use loci_core::{FilingOrder, Store};
 
 use super::sources::{Mine, WING};
 use super::*;
@@ -135,5 +135,5 @@ fn a_moved_file_is_found_by_its_path_and_keeps_its_vectors() {
     assert_eq!(found(&mine, "crypto/signatures.py", 3), [path; 3]);
     assert!(!found(&mine, "core/signing.py", 3).contains(&"core/signing.py".to_owned()));
     let model = HashingEmbedder::default().model().clone();
-    assert_eq!(mine.store.without_vector(&model, 10).unwrap(), []);
+    assert_eq!(mine.store.without_vector(&model, FilingOrder::FirstFirst, 10).unwrap(), []);
 }

@@ -17,8 +17,6 @@ use crate::output::note;
 const DEFICIT: f64 = 3.0;
 /// The questions at which a set counts half: the shares of a small one are noise.
 const QUESTIONS_TO_COUNT_HALF: f64 = 50.0;
-/// How many times talk counts: it is a third of the dialects' use, and one set of many.
-const TALK: f64 = 3.0;
 /// How much the mean reciprocal rank counts beside hits, so that steps between two hits show.
 const RECIPROCAL: f64 = 0.2;
 
@@ -61,7 +59,6 @@ struct Case {
 /// The questions of a set, or those of one kind where it has several.
 pub struct Captured {
     name: String,
-    is_talk: bool,
     cases: Vec<Case>,
 }
 
@@ -94,7 +91,7 @@ impl Captured {
         let captured = |(kind, cases): (String, Vec<Case>)| {
             let parts = [set.about.name.clone(), kind];
             let name = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
-            Captured { name, is_talk: set.about.kind == "talk", cases }
+            Captured { name, cases }
         };
         Ok(of_kinds.into_iter().map(captured).collect())
     }
@@ -137,7 +134,7 @@ struct Number {
     range: (f64, f64),
 }
 
-const NUMBERS: [Number; 15] = [
+const NUMBERS: [Number; 16] = [
     Number { name: "bias", of: |weights| &mut weights.words_weight.bias, range: (-6.0, 4.0) },
     Number { name: "coverage", of: |weights| &mut weights.words_weight.coverage, range: (0.0, 12.0) },
     Number { name: "words_margin", of: |weights| &mut weights.words_weight.words_margin, range: (0.0, 8.0) },
@@ -152,6 +149,7 @@ const NUMBERS: [Number; 15] = [
     Number { name: "far_neighbour", of: |weights| &mut weights.far_neighbour, range: (0.0, 0.3) },
     Number { name: "neighbours_meaning", of: |weights| &mut weights.neighbours_meaning, range: (0.0, 1.0) },
     Number { name: "thread", of: |weights| &mut weights.thread, range: (0.0, 0.8) },
+    Number { name: "thread_members", of: |weights| &mut weights.thread_members, range: (5.0, 85.0) },
     Number { name: "thread_follows", of: |weights| &mut weights.thread_follows, range: (0.0, 1.0) },
 ];
 
@@ -166,7 +164,7 @@ impl Alone {
         let words = set.hits(half, Case::place_by_words).shares();
         let meaning = set.hits(half, Case::place_by_meaning).shares();
         let questions = set.cases.iter().filter(|case| case.half == half).count() as f64;
-        let weight = questions / (questions + QUESTIONS_TO_COUNT_HALF) * if set.is_talk { TALK } else { 1.0 };
+        let weight = questions / (questions + QUESTIONS_TO_COUNT_HALF);
         Alone { weight, best: std::array::from_fn(|depth| words[depth].max(meaning[depth])) }
     }
 }
