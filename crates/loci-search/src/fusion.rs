@@ -68,7 +68,8 @@ impl Evidence {
                 .total_cmp(&right.bm25)
                 .then_with(|| left.cosine.unwrap_or(0.0).total_cmp(&right.cosine.unwrap_or(0.0)))
         });
-        let its_cosine = best_by_words.and_then(|scores| scores.cosine).map_or(0.0, f64::from);
+        // Nothing is known against a text that no model has read yet.
+        let its_cosine = best_by_words.and_then(|scores| scores.cosine).map_or(cosine, f64::from);
         let range = query.strong_cosine - query.weak_cosine;
         let matched = query.candidates.iter().map(|scores| scores.matched).fold(0.0, f32::max);
         let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
@@ -184,7 +185,7 @@ impl Default for Weights {
             far_neighbour: 0.12,
             neighbours_meaning: 0.35,
             thread: 0.65,
-            thread_members: 50.0,
+            thread_members: 30.0,
             thread_follows: 0.4,
             tool_output: 0.4,
             speaker: 0.1,
@@ -351,7 +352,7 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
             let context = |share: f64| {
                 let follows = 1.0 - weights.thread_follows * (1.0 - share);
                 let around = share * neighbours.0 + (1.0 - share) * neighbours.1;
-                weights.of_text(scores) * (around + weights.thread * follows * thread)
+                weights.of_text(scores) * around + weights.thread * follows * thread
             };
             let whole = |share: f64| share * own.words + (1.0 - share) * own.meaning + context(share) + signals;
             let share = own.words_weight;
@@ -412,12 +413,17 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
     };
     let coverage = |bm25: f32| f64::from(bm25 * SATURATION / query.bm25_bound.max(f32::MIN_POSITIVE)).min(1.0);
     let counts = |scores: &Scores| weights.of_text(scores);
-    let of = |scores: &Scores| Fused {
-        words: if bm25_max > 0.0 { counts(scores) * words(scores) } else { 0.0 },
-        meaning: scores.cosine.map_or(0.0, |cosine| counts(scores) * meaning(cosine)),
-        coverage: coverage(scores.bm25),
-        words_weight,
-        ..Fused::default()
+    let of = |scores: &Scores| {
+        let words = if bm25_max > 0.0 { words(scores) } else { 0.0 };
+        // What no model has read yet is judged by its words alone.
+        let meaning = scores.cosine.map_or(words * coverage(scores.bm25), meaning);
+        Fused {
+            words: counts(scores) * words,
+            meaning: counts(scores) * meaning,
+            coverage: coverage(scores.bm25),
+            words_weight,
+            ..Fused::default()
+        }
     };
     candidates.iter().map(of).collect()
 }
@@ -505,6 +511,17 @@ mod tests {
         let found = relevance(&[scores(4.0, 0.2), scores(4.0, 0.8), scores(0.0, 0.8)], 8.0);
         assert!(found[1] > found[0] && found[1] > found[2]);
         assert!((found[1] - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_text_that_no_model_has_read_yet_is_judged_by_its_words() {
+        let unread = Scores { bm25: 4.0, matched: 1.0, ..Scores::default() };
+        let read = Scores { matched: 0.3, ..scores(1.0, 0.4) };
+        let found = relevance(&[unread, read], 4.0);
+        assert!(found[0] > found[1], "{found:?}");
+        let stray = Scores { bm25: 1.0, matched: 0.1, ..Scores::default() };
+        let found = relevance(&[stray, scores(0.0, 0.5)], 22.0);
+        assert!(found[0] < found[1], "{found:?}");
     }
 
     #[test]
@@ -609,8 +626,9 @@ mod tests {
         // A paraphrase of the answer, and a message without a word of the question in a thread that has them all.
         let answer = Scores { place: Some((1, 0)), ..scores(0.0, 0.5) };
         let stray = Scores { place: Some((0, 9)), matched: 0.1, ..scores(1.0, 0.2) };
-        let silent = Scores { place: Some((0, 0)), ..scores(0.0, 0.4) };
-        for members in [1, 20, 170] {
+        // Where the thread is about many things, one that says nearly as much by itself.
+        for (members, cosine) in [(1, 0.3), (20, 0.3), (170, 0.4)] {
+            let silent = Scores { place: Some((0, 0)), ..scores(0.0, cosine) };
             let threads = [Thread { bm25: 9.0, members }, Thread { bm25: 0.0, members: 1 }];
             let candidates = [answer, stray, silent];
             let query = Input {
@@ -642,8 +660,8 @@ mod tests {
             let fused = fuse(&query, &Weights::default(), usize::MAX);
             fused[0].context - fused[1].context
         };
-        assert!((context(1) - context(20)).abs() < 1e-9);
-        assert!((context(80) * 2.0 - context(20)).abs() < 1e-9);
+        assert!((context(1) - context(30)).abs() < 1e-9);
+        assert!((context(120) * 2.0 - context(30)).abs() < 1e-9);
     }
 
     proptest::proptest! {

@@ -133,13 +133,13 @@ fn places_are_by_score_and_then_by_id_and_none_where_nothing_can_be_compared() {
         .map(|hit| (hit.memory.id.as_str(), hit.signals.rank_by_words, hit.signals.rank_by_meaning))
         .collect();
     places.sort_unstable();
-    let expected = [("a", Some(4), Some(2)), ("b", Some(2), Some(3)), ("c", Some(3), None), ("d", Some(1), Some(1))];
+    let expected = [("a", Some(4), Some(2)), ("b", Some(3), Some(3)), ("c", Some(2), None), ("d", Some(1), Some(1))];
     assert_eq!(places, expected);
 
     let weights = FusionWeights { vector: 1.0, text: 0.7 };
     let fused =
         |id: &str| hits.iter().find(|hit| hit.memory.id.as_str() == id).unwrap().signals.reciprocal_rank(weights);
-    for (id, expected) in [("a", 0.7 / 64.0 + 1.0 / 62.0), ("b", 0.7 / 62.0 + 1.0 / 63.0), ("c", 0.7 / 63.0)] {
+    for (id, expected) in [("a", 0.7 / 64.0 + 1.0 / 62.0), ("b", 0.7 / 63.0 + 1.0 / 63.0), ("c", 0.7 / 62.0)] {
         assert!((fused(id) - expected).abs() < 1e-12, "{id}");
     }
 }
