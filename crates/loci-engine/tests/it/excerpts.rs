@@ -151,7 +151,12 @@ fn a_result_of_a_file_is_the_part_that_answers() {
     assert_eq!((by_hand[0].length, by_hand[0].memory.content.len()), (None, content.len() + 7));
     let Memory { content: shown, attributes, .. } = &of_file[0].memory;
     // The first result has the most room, 500 tokens.
-    assert!(shown.contains("the tide is told by the moon") && shown.len() * 3 < content.len(), "{shown}");
+    assert!(
+        shown.contains("the tide is told by the moon") && shown.len() * 2 < content.len(),
+        "{} of {}",
+        shown.len(),
+        content.len()
+    );
     assert_eq!(of_file[0].length, Some(content.chars().count()));
     // Verbatim, and its lines are those of the file.
     let lines: Vec<&str> = content.lines().collect();
