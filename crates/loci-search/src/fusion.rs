@@ -185,7 +185,7 @@ impl Default for Weights {
             far_neighbour: 0.12,
             neighbours_meaning: 0.35,
             thread: 0.65,
-            thread_members: 30.0,
+            thread_members: 50.0,
             thread_follows: 0.4,
             tool_output: 0.4,
             speaker: 0.1,
@@ -660,8 +660,8 @@ mod tests {
             let fused = fuse(&query, &Weights::default(), usize::MAX);
             fused[0].context - fused[1].context
         };
-        assert!((context(1) - context(30)).abs() < 1e-9);
-        assert!((context(120) * 2.0 - context(30)).abs() < 1e-9);
+        assert!((context(1) - context(50)).abs() < 1e-9);
+        assert!((context(200) * 2.0 - context(50)).abs() < 1e-9);
     }
 
     proptest::proptest! {
