@@ -166,8 +166,8 @@ class Mining(unittest.TestCase):
             again = command(data, "palace", "mine", str(root))
             self.assertEqual((again["read"], again["unchanged"]), (0, 4))
             self.assertEqual(again["drawers"], {"added": 0, "kept": first["drawers"]["added"], "removed": 0})
-            self.assertEqual(set(sources(data)), {"orders.py", "page.md", "keep.log", "README"})
-            self.assertEqual(whole(data, "page.md"), (root / "web/page.md").read_text())
+            self.assertEqual(set(sources(data)), {"api/orders.py", "web/page.md", "keep.log", "README"})
+            self.assertEqual(whole(data, "web/page.md"), (root / "web/page.md").read_text())
 
             # One file changes, one is renamed, one goes, one is ignored by now.
             (root / "web/page.md").write_text("# Page\n\nWelcome back.\n\n---\n\n> quoted\n")
@@ -175,24 +175,24 @@ class Mining(unittest.TestCase):
             (root / "README").unlink()
             (root / ".gitignore").write_text("*.log\nbuild/\n")
             age(root)
-            before = ids(data, "orders.py")
+            before = ids(data, "api/orders.py")
             third = command(data, "palace", "mine", str(root))
             self.assertEqual([third[key] for key in ("read", "moved", "gone", "ignored")], [2, 1, 1, 1])
-            self.assertEqual(ids(data, "sales.py"), before)
-            self.assertEqual(whole(data, "page.md"), (root / "web/page.md").read_text())
+            self.assertEqual(ids(data, "api/sales.py"), before)
+            self.assertEqual(whole(data, "web/page.md"), (root / "web/page.md").read_text())
             found = command(data, "palace", "sync", str(root))
             self.assertEqual((found["missing"], found["gitignored"], found["removed_drawers"], found["dry_run"]), (1, 1, 0, True))
             total = found["kept"] + found["missing"] + found["gitignored"] + found["no_source"] + found["out_of_scope"]
             self.assertEqual(total, found["scanned"])
             removed = command(data, "palace", "sync", str(root), "--apply")
             self.assertEqual(removed["removed_drawers"], 2)
-            self.assertEqual(set(sources(data)), {"sales.py", "page.md"})
+            self.assertEqual(set(sources(data)), {"api/sales.py", "web/page.md"})
 
             # The whole project is away, as on a drive that is not mounted: nothing is removed.
             root.rename(root.with_name("elsewhere"))
             refused = run(data, "palace", "sync", "--apply", "--wing", "shop")
             self.assertNotEqual(refused.returncode, 0)
-            self.assertEqual(set(sources(data)), {"sales.py", "page.md"})
+            self.assertEqual(set(sources(data)), {"api/sales.py", "web/page.md"})
 
     def test_drawers_stay_when_files_move_and_rooms_change(self):
         with data_folder() as data, tempfile.TemporaryDirectory() as folder:
@@ -204,20 +204,20 @@ class Mining(unittest.TestCase):
                 (root / path).write_text(content)
             age(root)
             first = command(data, "palace", "mine", str(root))
-            self.assertEqual({name: whole(data, name) for name in ("orders.py", "page.md")}, {path.split("/")[1]: content for path, content in texts.items()})
-            kept = ids(data, "orders.py") | ids(data, "page.md")
+            self.assertEqual({path: whole(data, path) for path in texts}, texts)
+            kept = ids(data, "api/orders.py") | ids(data, "web/page.md")
             # Another plan: the same drawers in other rooms.
             (root / ".loci-palace.toml").write_text('wing = "shop"\n[rooms]\nsales = ["api"]\n')
             reread = command(data, "palace", "mine", str(root), "--reread")
             self.assertEqual((reread["read"], reread["drawers"]), (2, {"added": 0, "kept": first["drawers"]["added"], "removed": 0}))
-            self.assertEqual(ids(data, "orders.py") | ids(data, "page.md"), kept)
+            self.assertEqual(ids(data, "api/orders.py") | ids(data, "web/page.md"), kept)
             self.assertEqual({one["room"] for one in drawers(data)}, {"sales", "general"})
             # The whole folder moves, and no file that is there is taken for one that is gone.
             moved = root.rename(root.with_name("market"))
             command(data, "palace", "trust", str(moved))
             mined = command(data, "palace", "mine", str(moved))
             self.assertEqual((mined["moved"], mined["gone"], mined["drawers"]["added"]), (2, 0, 0))
-            self.assertEqual(ids(data, "orders.py") | ids(data, "page.md"), kept)
+            self.assertEqual(ids(data, "api/orders.py") | ids(data, "web/page.md"), kept)
             # A copy of what is ignored by now is a file of its own.
             (moved / "copy.py").write_text(texts["api/orders.py"])
             (moved / ".gitignore").write_text("api/\n")
@@ -651,7 +651,7 @@ def drawers(data):
 
 
 def sources(data):
-    """The texts of all drawers, whole, by the names of the files that they come from."""
+    """The texts of all drawers, whole, by the paths of the files that they come from."""
 
     async def read():
         texts = {}
