@@ -117,8 +117,8 @@ impl WordsWeight {
     }
 }
 
-/// What each part of the ranking counts. Fitted to the training halves of twelve sets, as `loci bench fusion --fit` does
-/// (`docs/adr/0032-the-fusion-is-fitted-to-many-sets.md`).
+/// What each part of the ranking counts. `loci bench fusion --fit` fits most numbers to the training halves of sets;
+/// `docs/adr/0032-the-fusion-is-fitted-to-many-sets.md` says how each was chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// The weight of the words, by how much of the query either side has understood.
@@ -150,8 +150,8 @@ pub struct Weights {
     pub thread_members: f64,
     /// How far the weight of the thread follows that of the words, 0 to 1.
     pub thread_follows: f64,
-    /// What words, meaning and context count of what a tool put out, next to what was said, 0 to 1: such a text repeats whatever it
-    /// was asked for, and is about nothing that was decided.
+    /// The factor of words, meaning and neighbours of a text that a tool put out, 0 to 1: it repeats the words that it was
+    /// asked for, and decides nothing. Set by hand.
     pub tool_output: f64,
     /// For the speaker that the query names.
     pub speaker: f64,
