@@ -1,4 +1,4 @@
-//! What a local model costs here: `cargo bench -p loci-embed --bench embed`. With
+//! Measures the cost of a local model: `cargo bench -p loci-embed --bench embed`. With
 //! `--features ort` and an installed onnxruntime, it is measured too. `scripts/bench-onnxruntime`
 //! adds onnxruntime's own Python, over the same texts.
 //!

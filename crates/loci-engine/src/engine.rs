@@ -302,7 +302,7 @@ impl Engine {
         Err(Error::new(ErrorCode::Forbidden, format!("memory {id} belongs to someone else and can only be read")))
     }
 
-    /// What the index keeps of a memory, before any model has read it.
+    /// The passages that the index keeps of a memory, before any model has read it.
     pub(crate) fn passages_of(memory: &Memory) -> Vec<Passage> {
         Engine::passages_with(memory, &memory.metadata())
     }
@@ -313,7 +313,7 @@ impl Engine {
         Engine::passages(&memory.content, metadata, &marks, memory.updated_at)
     }
 
-    /// What the index keeps of a text that was stored then, before any model has read it. Metadata and
+    /// The passages that the index keeps of a text that was stored then, before any model has read it. Metadata and
     /// [marks of origin](document::marks_of_origin) go into the terms of the passages, never into what the model reads.
     pub(crate) fn passages(content: &str, metadata: &[String], marks: &[String], stored_at: Timestamp) -> Vec<Passage> {
         let stored_on = dates::day(stored_at.microseconds());

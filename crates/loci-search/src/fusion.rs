@@ -117,7 +117,7 @@ impl WordsWeight {
     }
 }
 
-/// What each part of the ranking counts. `loci bench fusion --fit` fits most numbers to the training halves of sets;
+/// The weight of each part of the ranking. `loci bench fusion --fit` fits most numbers to the training halves of sets;
 /// `docs/adr/0032-the-fusion-is-fitted-to-many-sets.md` says how each was chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
@@ -215,7 +215,7 @@ impl Weights {
         "phrases",
     ];
 
-    /// What a text counts, next to one that was said.
+    /// The factor of a text, next to one that was said.
     fn of_text(&self, scores: &Scores) -> f64 {
         if scores.is_tool_output { self.tool_output } else { 1.0 }
     }
@@ -415,7 +415,7 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
     let counts = |scores: &Scores| weights.of_text(scores);
     let of = |scores: &Scores| {
         let words = if bm25_max > 0.0 { words(scores) } else { 0.0 };
-        // What no model has read yet is judged by its words alone.
+        // Words alone judge a text that no model has read yet.
         let meaning = scores.cosine.map_or(words * coverage(scores.bm25), meaning);
         Fused {
             words: counts(scores) * words,

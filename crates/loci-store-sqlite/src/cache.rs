@@ -17,7 +17,7 @@ use crate::read;
 use crate::row::{STORED_COLUMNS, read_stored};
 use crate::segment::{Facts, Segment};
 
-/// Changes of memories after which a segment is written anew: fewer than the change log keeps.
+/// Changes of memories after which a segment is written again: fewer than the change log keeps.
 const CHANGES_MAX: usize = 5_000;
 /// How much longer than the writing of a segment the pause after it is.
 const PAUSE_FACTOR: u32 = 50;
@@ -151,7 +151,7 @@ impl Cache {
             if !is_damaged {
                 return Ok(found);
             }
-            tracing::warn!("the index of {} as a file is damaged: it is made anew", self.database.path.display());
+            tracing::warn!("the index of {} as a file is damaged: it is rebuilt", self.database.path.display());
             self.distrusts_segments.store(true, Ordering::Relaxed);
             self.forget_segment();
         }
@@ -273,7 +273,7 @@ impl Cache {
         self.index.read().is_ok_and(|index| changes(&index) >= changes(opened) + CHANGES_MAX / 2)
     }
 
-    /// An index in the segment for this moment alone: whether it is time to write it anew, and the change that it is as of.
+    /// An index in the segment for this moment alone: whether it is time to write it again, and the change that it is as of.
     fn mapped_alone(&self, connection: &Connection) -> Result<Option<(Index, bool, i64)>> {
         let snapshot = connection.unchecked_transaction()?;
         let newest = read::version(&snapshot)?;

@@ -3,7 +3,7 @@
 //! It is a copy of what is in the database as of one change, and is looked at with suspicion: it counts only if it was
 //! made by this version, from this database, and from the changes that the database still remembers. Who writes it holds
 //! the lock `index/lock`, writes `index/segment.new` and gives it its name when it is whole. Who [removes](remove) it
-//! takes the new one away, too, and so stops whoever writes one from what was there before.
+//! takes the new one away, too, and so stops a thread that writes one from what was there before.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, ErrorKind};
@@ -27,7 +27,7 @@ const SEGMENT: &str = "segment";
 const NEW: &str = "segment.new";
 const LOCK: &str = "lock";
 
-/// What the segment was made from.
+/// The state of the store that the segment was made from.
 const FACTS: Tag = Tag { kind: 64, part: 0 };
 /// Changes that are compared with those of the database, the newest first.
 const COMPARED: i64 = 32;
@@ -35,10 +35,10 @@ const COMPARED: i64 = 32;
 const GONE: i64 = -1;
 /// Bytes of a segment that may be written in a second on the average, for what is deleted to go from it.
 const BYTES_PER_SECOND: u64 = 256 << 10;
-/// How old a segment gets, however small it is, before it is written anew for what was deleted.
+/// How old a segment gets, however small it is, before it is written again for what was deleted.
 const AGE_MIN: Duration = Duration::from_mins(1);
 
-/// What a segment was made from: the store, by which version, at which change.
+/// The origin of a segment: the store, by which version, at which change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Facts {
     store: u64,
@@ -186,7 +186,7 @@ impl Segment {
     }
 
     /// Whether there is something in it that was deleted or changed since, and it is old enough for its size to be
-    /// written anew for that.
+    /// written again for that.
     pub(crate) fn has_remains(&self, connection: &Connection) -> Result<bool> {
         let is_due = |metadata: Metadata| {
             let age = metadata.modified().ok()?.elapsed().ok()?;
@@ -220,7 +220,7 @@ impl Segment {
         Ok(Some(Draft { folder: self.folder.clone(), file: folder::create_file(&path)?, _lock: lock }))
     }
 
-    /// Takes away all that was written, and stops whoever writes one. What is mapped stays with those who have it.
+    /// Takes away all that was written, and stops a thread that writes one. A mapped file stays with those who have it.
     pub(crate) fn remove(&self) -> io::Result<()> {
         // First the new one, which could take the place of the other.
         remove_file(&self.folder.join(NEW))?;

@@ -580,7 +580,7 @@ pub enum Model {
     },
     /// Use a model from the next start on: writes `embedding.provider` into the configuration file
     ///
-    /// What is stored is embedded again in the background while `loci serve` or `loci mcp` runs.
+    /// The background embeds the stored texts again while `loci serve` or `loci mcp` runs.
     Use {
         /// Its name, as `loci model list` shows it
         name: String,

@@ -10,7 +10,7 @@ use loci_search::query::Query;
 
 use crate::Weights;
 
-/// What the ranking asks for beside the topic of a query: marks of the index, by what they mean.
+/// The marks that the ranking asks for beside the topic of a query: marks of the index, by what they mean.
 #[derive(Default)]
 pub(super) struct Marks {
     /// [`TOOL_OUTPUT`], then speakers, dates and [`TIME`].

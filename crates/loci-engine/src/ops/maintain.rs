@@ -118,7 +118,7 @@ impl Engine {
         }
     }
 
-    /// What a round may embed: the memories that searches had as candidates without a vector, then those that were filed
+    /// The memories that a round may embed: those that searches had as candidates without a vector, then those that were filed
     /// last, and in one of [`ROUNDS_PER_OLDEST`] rounds those that were filed first.
     fn queue(&self, rounds: &ModelRounds, model: &ModelId) -> Result<Queue> {
         let is_for_oldest = rounds.count.fetch_add(1, Ordering::Relaxed) % ROUNDS_PER_OLDEST == ROUNDS_PER_OLDEST - 1;

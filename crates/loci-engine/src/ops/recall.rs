@@ -345,7 +345,7 @@ impl Engine {
         Ok(Ranking { filter, ranked, returned, cut_at, unwritten, is_quoted, notices, lacking })
     }
 
-    /// What these candidates lack to be compared with the question; the background embeds them before others.
+    /// The vectors that these candidates lack to be compared with the question; the background embeds them before others.
     fn lacking(&self, caller: &Caller, question: &QueryVector, ranked: &[(f64, Signals, MemoryId)]) -> Lacking {
         let lacks: Vec<&MemoryId> =
             ranked.iter().filter(|(_, signals, _)| signals.cosine.is_none()).map(|(_, _, id)| id).collect();

@@ -84,8 +84,8 @@ impl Engine {
                 if memory.metadata() == metadata {
                     return passages.clone();
                 }
-                let anew = Engine::passages(content, &memory.metadata(), &marks, now).into_iter().zip(passages);
-                anew.map(|(anew, passage)| Passage { vector: passage.vector.clone(), ..anew }).collect()
+                let indexed = Engine::passages(content, &memory.metadata(), &marks, now).into_iter().zip(passages);
+                indexed.map(|(text, passage)| Passage { vector: passage.vector.clone(), ..text }).collect()
             });
             let (change, memory) = put_next(memory, passages);
             Ok((vec![change], memory))

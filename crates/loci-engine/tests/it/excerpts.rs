@@ -163,7 +163,7 @@ fn a_result_of_a_file_is_the_part_that_answers() {
     let (first, last) = attributes[loci_core::LINES].split_once('-').unwrap();
     let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
     assert_eq!(lines[first - 101..last - 100].join("\n"), shown.trim_matches(['\u{2026}', '\n']));
-    // What is read by its id is the whole.
+    // A read by id gives the whole.
     let whole = mine.engine.show(&mine.ann, &of_file[0].memory.id).unwrap();
     assert_eq!(whole.content, content);
 }

@@ -501,9 +501,9 @@ impl Mapping {
     pub(super) fn of(file: &File) -> io::Result<Self> {
         // SAFETY: the bytes must not change while they are mapped. They are those of a segment: no process ever writes
         // to one again, or cuts it, once it has its name; another one takes its place by a rename, and what is mapped
-        // stays until it is unmapped. Only this user can write in the folder. Whoever else of this user writes into
+        // stays until it is unmapped. Only this user can write in the folder. A program of this user that writes into
         // the file breaks what it holds, not the process: nothing is derived from a value that was read but what is
-        // read and checked again, as every number of it is before it is used as an index. Whoever cuts it, or a disk
+        // read and checked again, as every number of it is before it is used as an index. A program that cuts it, or a disk
         // that cannot be read, ends the process by a signal (SIGBUS), which loses nothing: the file is a copy.
         unsafe { memmap2::Mmap::map(file) }.map(Mapping)
     }
@@ -513,7 +513,7 @@ impl Mapping {
     }
 }
 
-/// What may be read from any bytes.
+/// Types that may be read from any bytes.
 trait Plain: Copy {}
 impl Plain for Line {}
 impl Plain for Words {}

@@ -34,10 +34,10 @@ use view::View;
 /// dead when it began out of all lists, a few lists a step; passages may be inserted and searched
 /// between the steps. Only when the cycle is through are its slots free.
 ///
-/// What was [taken over](Postings::open) from a segment never changes: its slots are living or dead, and never purged.
+/// The part that was [taken over](Postings::open) from a segment never changes: its slots are living or dead, and never purged.
 #[derive(Debug, Clone, Default)]
 pub struct Postings {
-    /// What lies in a segment.
+    /// The postings that lie in a segment.
     base: Option<Arc<Base>>,
     /// The first slot that is not the segment's.
     first: u32,

@@ -35,7 +35,7 @@ pub enum Check {
 /// A section: its kind, and a number among those of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
-    /// What it holds.
+    /// Its content.
     pub kind: u32,
     /// Which of those.
     pub part: u32,
@@ -345,7 +345,7 @@ impl Renumbering {
         Renumbering { before: slots, after }
     }
 
-    /// What a slot becomes; none, if it is not taken over.
+    /// The slot that a slot becomes; none, if it is not taken over.
     pub fn after(&self, slot: u32) -> Option<u32> {
         self.after.get(slot as usize).copied().filter(|new| *new != u32::MAX)
     }

@@ -27,7 +27,7 @@ const EXACT_MAX: usize = 20_000;
 #[derive(Debug, Clone, Default)]
 pub struct Vectors {
     dimensions: usize,
-    /// What lies in a segment.
+    /// The vectors that lie in a segment.
     base: Option<Arc<Base>>,
     /// Chunks of the segment.
     base_chunks: usize,

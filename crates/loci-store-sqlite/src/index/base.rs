@@ -27,7 +27,7 @@ pub(super) struct Base {
     pub(super) expiries: Bytes,
 }
 
-/// What a record has beside its texts.
+/// The fields of a record beside its texts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fixed {
     pub(super) passages: Chain,

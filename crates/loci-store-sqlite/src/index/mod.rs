@@ -79,7 +79,7 @@ pub(crate) struct Index {
     base: Base,
     /// Those of them that were taken away.
     gone: Bits,
-    /// What some of them replace now, by number.
+    /// The memories that some of them replace now, by number.
     replacing: HashMap<u32, u32>,
     names: Names,
     /// By number behind those of the segment, as the records: what the filter looks at, kept narrow because a new view looks at all of it.
@@ -205,7 +205,7 @@ impl Index {
         self.rows.get(row).or_else(|| self.base.find(row).filter(|number| !self.gone.contains(*number)))
     }
 
-    /// What the filter looks at, of a memory that is there.
+    /// The fields that the filter looks at, of a memory that is there.
     fn traits(&self, number: u32) -> Traits {
         let Some(own) = self.own(number) else {
             let traits = self.base.traits(number).unwrap_or(Traits::NONE);
@@ -218,7 +218,7 @@ impl Index {
         self.traits[own]
     }
 
-    /// What else is known of the memory; none if there is none of that number.
+    /// The other fields of the memory; none if there is none of that number.
     fn record(&self, number: u32) -> Option<RecordRef<'_>> {
         match self.own(number) {
             Some(own) => self.records[own].as_ref().map(RecordRef::of),

@@ -84,7 +84,7 @@ fn sorted(index: &Index, query: &CandidateQuery<'_>) -> (Candidates, Vec<Option<
 /// An index and what was put into it, under the rows.
 struct World {
     index: Index,
-    /// What the index is, never in a segment.
+    /// The same index, never in a segment.
     twin: Index,
     rows: BTreeMap<i64, Memory>,
     random: Random,

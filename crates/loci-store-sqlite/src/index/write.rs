@@ -28,7 +28,7 @@ const MEMBERS: Tag = Tag { kind: 43, part: 0 };
 /// For each model: row, components, length of the longest vector, length of the id, the id.
 const MODELS: Tag = Tag { kind: 44, part: 0 };
 
-/// What an index becomes: memories in the order of their rows, names in that of their texts, threads in that of their
+/// The form of an index in a segment: memories in the order of their rows, names in that of their texts, threads in that of their
 /// keys, slots in their order. What is gone is left out.
 struct Plan {
     /// Rows and old numbers, by new number.

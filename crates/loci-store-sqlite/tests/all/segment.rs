@@ -57,7 +57,7 @@ fn fill(store: &SqliteStore, ids: std::ops::Range<usize>, random: &mut Random) {
     store.commit(Batch { space: memory("a").space, changes: changes.collect() }).unwrap();
 }
 
-/// What several queries find; threads have no order of their own.
+/// The results of several queries; threads have no order of their own.
 fn found(store: &SqliteStore) -> Vec<Candidates> {
     let mut random = Random::new(4);
     let queries = (0..12).map(|number| {
@@ -82,7 +82,7 @@ fn found(store: &SqliteStore) -> Vec<Candidates> {
     queries.collect()
 }
 
-/// What is found without a segment.
+/// The results without a segment.
 fn found_in_tables(folder: &Path) -> Vec<Candidates> {
     let apart = folder.with_extension("apart");
     let index = folder.join("index");

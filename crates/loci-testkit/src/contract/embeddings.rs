@@ -103,7 +103,7 @@ pub(super) fn what_waits_for_a_model_comes_in_the_order_of_filing(make: MakeStor
     assert_eq!(named("test", first, 9), ["b", "a", "c"]);
     assert_eq!(named("test", last, 9), ["c", "a", "b"]);
     assert_eq!(named("test", last, 2), ["c", "a"]);
-    // What no model has read comes before what another one has.
+    // A text that no model has read comes before one that another model has.
     assert_eq!(named("other", first, 9), ["b", "a", "c", "read first", "read last"]);
     assert_eq!(named("other", last, 4), ["c", "a", "b", "read last"]);
     assert_eq!(named("other", last, 0), Vec::<String>::new());

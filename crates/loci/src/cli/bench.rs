@@ -135,7 +135,7 @@ pub struct Needles {
     /// How many facts answer no question
     #[arg(long, value_name = "NUMBER", default_value_t = 1_500, value_parser = clap::value_parser!(u32).range(..=20_000))]
     pub distractors: u32,
-    /// What the invented facts depend on
+    /// Seed of the invented facts
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
     /// Rank without this step, to see what it gives; may be given several times

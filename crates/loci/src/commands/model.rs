@@ -37,7 +37,7 @@ fn find(name: &str) -> Result<&'static CatalogueModel, Failure> {
     })
 }
 
-/// What the setting of the provider is for a model.
+/// The setting of the provider for a model.
 fn provider(model: &CatalogueModel) -> &'static str {
     if model.is_bundled() { BUNDLED } else { model.name }
 }

@@ -31,7 +31,7 @@ pub(super) struct Base {
     seen: Seen,
 }
 
-/// What a segment has of a term: a few postings, or blocks.
+/// The postings that a segment has of a term: a few postings, or blocks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BaseList<'a> {
     /// Written by [`short`].

@@ -17,7 +17,7 @@ pub(super) struct Posting {
 /// Bytes of a [`Head`] in a segment.
 pub(super) const HEAD_BYTES: usize = 28;
 
-/// What is known of a block without unpacking it.
+/// Facts about a block that need no unpacking.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub(super) first: u32,

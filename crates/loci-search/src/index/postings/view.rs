@@ -15,14 +15,14 @@ const WORDS_MAX: usize = 32;
 pub(super) struct View<'a> {
     /// Those of the segment.
     base: BaseList<'a>,
-    /// What the segment has, if that makes no block, but blocks follow.
+    /// The postings of the segment, if they make no block, but blocks follow.
     between: Option<Block>,
     own: &'a [Block],
     pub(super) tail: Vec<Posting>,
 }
 
 impl<'a> View<'a> {
-    /// What a segment and the memory have of a term. All slots of the segment come before all others.
+    /// The postings that a segment and the memory have of a term. All slots of the segment come before all others.
     pub(super) fn new(base: BaseList<'a>, own: Option<&'a List>, lengths: Lengths<'_>) -> Self {
         let (own, own_tail) = own.map_or((&[][..], &[][..]), List::parts);
         let mut tail: Vec<Posting> = short::read(base.short).collect();

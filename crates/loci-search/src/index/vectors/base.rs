@@ -30,7 +30,7 @@ pub(super) struct Base {
     seen_sketches: Seen,
 }
 
-/// What belongs to a chunk of so much for each slot, as far as there is any.
+/// The part that belongs to a chunk of so much for each slot, as far as there is any.
 fn of_chunk<T>(all: &[T], chunk: usize, size: usize) -> &[T] {
     let start = (chunk * size).min(all.len());
     &all[start..(start + size).min(all.len())]

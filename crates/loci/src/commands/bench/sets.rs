@@ -61,7 +61,7 @@ pub fn run(settings: &Settings, options: &cli::Sets, output: Output) -> Result<(
     let clock = SetClock::new();
     let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
     let laboratory = Laboratory::new(settings, Arc::clone(&shared), &[])?;
-    // What a query quotes keeps out all else, and a ranking by words alone or by vectors alone does not know that.
+    // A quotation in a query keeps out all else, and a ranking by words alone or by vectors alone does not know that.
     let plain = Laboratory::new(settings, shared, &["phrases".to_owned()])?;
     let mut rows = Vec::new();
     for folder in data::folders(Path::new(&options.data), &options.only)? {

@@ -57,7 +57,7 @@ struct Install<'a> {
     /// Where people find the files.
     source: &'a str,
     files: &'a [ModelFile],
-    /// What the user named.
+    /// The source that the user named.
     from: &'a str,
 }
 
@@ -78,7 +78,7 @@ impl Install<'_> {
     /// Puts the files into a folder of their own within `models`, and gives that its name when they are whole and on the
     /// disk. A failure leaves nothing.
     fn put_into(&self, models: &Path, folder: &Path) -> Result<(), Failure> {
-        // What installs left that were ended. The lock says that none is under way.
+        // Installs that were ended left these. The lock says that none is under way.
         for entry in fs::read_dir(models).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(STAGING_PREFIX) {
                 // It is in the way of nothing; the next install tries again.

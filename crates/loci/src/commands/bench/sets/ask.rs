@@ -69,7 +69,7 @@ pub fn alone(questions: &[&Question], stored: &Stored, laboratory: &Laboratory<'
     let folder = tempfile::tempdir()?;
     let parts = stored.open(folder.path(), laboratory)?;
     let mut hits = [Hits::default(); 2];
-    // What has no word of the question, or no vector, is left out.
+    // A text without a word of the question, or without a vector, is left out.
     let orders: [fn(&Signals) -> f64; 2] = [
         |signals| if signals.bm25 > 0.0 { f64::from(signals.bm25) } else { f64::NEG_INFINITY },
         |signals| signals.cosine.map_or(f64::NEG_INFINITY, f64::from),

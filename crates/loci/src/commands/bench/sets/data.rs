@@ -17,7 +17,7 @@ const DISTRACTORS: usize = 1_500;
 /// The file that makes a folder a set.
 const ABOUT: &str = "set.json";
 
-/// What a set is.
+/// The description of a set.
 #[derive(Debug, Clone, Deserialize)]
 pub struct About {
     /// Its name.
@@ -33,7 +33,7 @@ pub struct About {
 pub struct Text {
     /// Its id in the set.
     pub id: String,
-    /// What is filed.
+    /// The text that is filed.
     #[serde(rename = "text")]
     pub content: String,
     /// The conversation that it is a message of.
@@ -57,7 +57,7 @@ fn human() -> String {
 /// A question.
 #[derive(Debug, Deserialize)]
 pub struct Question {
-    /// What is asked.
+    /// The question.
     #[serde(rename = "question")]
     pub query: String,
     /// The texts of which any is an answer.
@@ -73,11 +73,11 @@ pub struct Question {
 pub struct Set {
     /// Its folder.
     pub folder: PathBuf,
-    /// What it is.
+    /// Its description.
     pub about: About,
-    /// What is filed, in this order; none where files are mined.
+    /// The texts that are filed, in this order; none where files are mined.
     pub texts: Vec<Text>,
-    /// What is asked.
+    /// The question.
     pub questions: Vec<Question>,
     /// The SHA-256 of all that is filed, in hexadecimal digits.
     pub version: String,

@@ -153,7 +153,7 @@ const NUMBERS: [Number; 16] = [
     Number { name: "thread_follows", of: |weights| &mut weights.thread_follows, range: (0.0, 1.0) },
 ];
 
-/// What a set counts, and what the better side alone finds of it at each depth.
+/// The weight of a set, and the hits of the better side alone at each depth.
 struct Alone {
     weight: f64,
     best: [f64; DEPTHS.len()],

@@ -7,7 +7,7 @@ use super::data::About;
 use crate::cli;
 use crate::commands::bench::laboratory::Laboratory;
 
-/// What one tool found in one set.
+/// The hits of one tool in one set.
 pub struct Row {
     /// The set.
     pub set: About,

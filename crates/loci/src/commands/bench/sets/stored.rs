@@ -64,7 +64,7 @@ impl Stored {
             let texts = texts.filter_map(|(id, text)| Some((id.clone(), text.as_str()?.to_owned()))).collect();
             return Ok(Stored { data, texts, root });
         }
-        // What an interrupted run left is not all there.
+        // An interrupted run left a part.
         let _ = fs::remove_dir_all(&data);
         note(format_args!("filing {} …", set.about.name));
         clock.set(DAYS_AGO);

