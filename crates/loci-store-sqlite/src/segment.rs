@@ -2,7 +2,7 @@
 //!
 //! It is a copy of what is in the database as of one change, and is looked at with suspicion: it counts only if it was
 //! made by this version, from this database, and from the changes that the database still remembers. Who writes it holds
-//! the lock `index/lock`, writes `index/segment.new` and gives it its name when it is whole. Who [removes](remove) it
+//! the lock `index/lock`, writes `index/segment.new` and gives it its name when it is whole. The program that removes it
 //! takes the new one away, too, and so stops a thread that writes one from what was there before.
 
 use std::fs::{self, File, Metadata, TryLockError};
