@@ -19,6 +19,7 @@ pub mod forget;
 pub mod forget_softly;
 pub mod fusion_input;
 pub mod import;
+mod languages;
 pub mod list;
 pub mod maintain;
 pub mod names;

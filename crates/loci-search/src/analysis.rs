@@ -5,20 +5,26 @@
 //! at changes of case and between letters and digits. A piece or word with several parts is kept
 //! whole *and* split, so `ERR_4012`, `src/lib.rs:120` and `CamelCase` are found exactly and by
 //! their pieces. The whole has no hyphens and underscores: `user_name`, `user-name` and
-//! `userName` are one. Everything is folded (case, width, diacritics); English is stemmed
-//! (Snowball), its contractions become their first word; number words become digits, and a full
-//! date in whatever form is found as `2023-05-07` and by month and day.
+//! `userName` are one. Everything is folded (case, width, diacritics); words are stemmed
+//! (Snowball), in the Latin script as English; English contractions become their first word;
+//! number words become digits, and a full date in whatever form is found as `2023-05-07` and by
+//! month and day.
+//!
+//! A text in another language of the Latin script ([`Language`]) has the stems of that language, too,
+//! where they differ; a query in it looks for both. A text that is taken for English is found as
+//! before by all.
 //!
 //! Runs of scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) become
 //! overlapping pairs of characters. Where a single character may be a word (Chinese, Korean), the
 //! index has it, too; a query looks for it only if it stands alone.
 //!
-//! Stop words are indexed like any other word. A query drops them, unless nothing else is left.
+//! Stop words are indexed like any other word. A query drops those of its language, and all of other
+//! scripts than the Latin one, unless nothing else is left.
 //!
-//! Left out on purpose: numbers of several words ("two hundred"), `ue` for `ü`, stemming of other
-//! languages than English.
+//! Left out on purpose: numbers of several words ("two hundred"), `ue` for `ü`.
 
 pub(crate) mod fold;
+mod language;
 pub(crate) mod units;
 pub(crate) mod vocabulary;
 
@@ -30,12 +36,15 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::dates::{self, MONTHS};
 use fold::{clusters, fold, fold_width, is_word_character, may_be_a_word, without_arabic_article};
+use language::{is_function_word_of_script, stemmer_of_script};
 use units::{Unit, parts, units};
 use vocabulary::{hyphenated_number, is_stop_word, number, without_contraction};
 
+pub use language::Language;
+
 /// Raised when the terms of the same text change, so that what was stored with others can be
 /// analysed anew.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Bytes of a term that are kept; what two longer terms share is what can be found of them.
 const TERM_BYTES_MAX: usize = 64;
@@ -64,22 +73,28 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn add(&mut self, text: &str) {
-        analyse(text, &mut |term, _| {
-            if let Some(&place) = self.places.get(term) {
-                self.terms[place].1 += 1;
-            } else {
-                self.places.insert(term.to_owned(), self.terms.len());
-                self.terms.push((term.to_owned(), 1));
-            }
-        });
+    /// Adds the terms of a text, and its stems in the language, if it is in one.
+    pub(crate) fn add(&mut self, text: &str, language: Option<Language>) {
+        analyse(text, &mut |term, _| self.count(term));
+        if let Some(language) = language {
+            own_stems(text, language, &mut |stem| self.count(stem));
+        }
+    }
+
+    fn count(&mut self, term: &str) {
+        if let Some(&place) = self.places.get(term) {
+            self.terms[place].1 += 1;
+        } else {
+            self.places.insert(term.to_owned(), self.terms.len());
+            self.terms.push((term.to_owned(), 1));
+        }
     }
 }
 
 /// The terms of a text with the number of times that each occurs, in order of first occurrence.
 pub fn term_counts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(String, u32)> {
     let mut counts = Counts::default();
-    texts.into_iter().for_each(|text| counts.add(text));
+    texts.into_iter().for_each(|text| counts.add(text, Language::other_latin(text)));
     counts.terms
 }
 
@@ -98,9 +113,77 @@ pub fn query_terms(query: &str) -> Vec<String> {
             all.push((term.to_owned(), used_for));
         }
     });
+    if let Some(language) = Language::other_latin(query) {
+        for (term, used_for) in uses_in(language, query) {
+            match places.get(&term) {
+                Some(&place) => all[place].1 = used_for,
+                None => all.push((term, used_for)),
+            }
+        }
+    }
     let has_topic = all.iter().any(|(_, used_for)| *used_for == Use::Topic);
     let useful = all.into_iter().filter(|(_, used_for)| !has_topic || *used_for == Use::Topic);
     useful.map(|(term, _)| term).take(QUERY_TERMS_MAX).collect()
+}
+
+/// The words of a query in a language that is not English: their terms, and their stems in that language. A term is a
+/// stop word if all of its words are.
+fn uses_in(language: Language, query: &str) -> Vec<(String, Use)> {
+    let mut uses: Vec<(String, Use)> = Vec::new();
+    let mut add = |term: String, used_for: Use| match uses.iter_mut().find(|(known, _)| *known == term) {
+        Some((_, known)) if used_for == Use::Topic => *known = Use::Topic,
+        Some(_) => {}
+        None => uses.push((term, used_for)),
+    };
+    let use_of = |folded: &str| {
+        let is_stop_word = language.has_function_word(folded) || is_function_word_of_script(folded);
+        if is_stop_word { Use::StopWord } else { Use::Topic }
+    };
+    for chunk in fold_width(query).split_whitespace() {
+        if units(chunk).any(|(_, unit)| matches!(unit, Unit::Run(_))) {
+            continue;
+        }
+        let words: Vec<String> = units(chunk).map(|(_, unit)| fold(unit.text())).collect();
+        let parts = || words.iter().flat_map(|word| word.split('\'')).filter(|part| !part.is_empty());
+        // "qu'est-ce"
+        if words.len() > 1 && parts().all(|part| use_of(part) == Use::StopWord) {
+            analyse(chunk, &mut |term, _| add(term.to_owned(), Use::StopWord));
+        }
+        // "l'appartement"
+        for (word, (head, _)) in words.iter().filter_map(|word| Some((word, word.split_once('\'')?))) {
+            if let Some(term) = term_of_unit(&word.replace('\'', "")) {
+                add(term, use_of(head));
+            }
+        }
+        for part in parts() {
+            if let Some(term) = term_of_unit(part) {
+                add(term, use_of(part));
+            }
+        }
+    }
+    own_stems(query, language, &mut |stem| add(stem.to_owned(), Use::Topic));
+    uses
+}
+
+/// Calls `emit` with the stem of each word in a language of the Latin script, where it is not its term anyway and the word
+/// carries a topic.
+fn own_stems(text: &str, language: Language, emit: &mut impl FnMut(&str)) {
+    let Some(algorithm) = language.stemmer() else { return };
+    for (_, unit) in units(&fold_width(text)) {
+        let Unit::Word(word) = unit else { continue };
+        let word = word.rsplit(['\'', '\u{2019}']).next().unwrap_or(word);
+        let mut letters = word.chars();
+        let is_ordinary = letters.next().is_some_and(char::is_alphabetic) && letters.all(char::is_lowercase);
+        let folded = fold(word);
+        if !is_ordinary || word.len() > TERM_BYTES_MAX || language.has_function_word(&folded) {
+            continue;
+        }
+        let term = term_of_unit(&folded);
+        let stem = with_stem(algorithm, &word.to_lowercase(), fold);
+        if !stem.is_empty() && term.is_none_or(|term| term != stem) {
+            emit(kept(&stem));
+        }
+    }
 }
 
 /// The words of a text (Unicode Annex 29) with the bytes at which they begin. Of scripts that put no
@@ -338,10 +421,10 @@ fn with_apostrophe(text: &str, emit: &mut impl FnMut(&str, Use)) {
     folded.split('\'').for_each(|part| word(part, emit));
 }
 
-/// Emits one folded word: stemmed if English, as digits if it names a number.
+/// Emits one folded word: stemmed, or as digits if it names a number.
 fn word(word: &str, emit: &mut impl FnMut(&str, Use)) {
     if !is_plain_word(word) {
-        return emit(without_arabic_article(word), Use::Topic);
+        return word_of_script(word, emit);
     }
     if let Some(digits) = number(word) {
         return emit(digits, Use::Topic);
@@ -355,28 +438,49 @@ fn word(word: &str, emit: &mut impl FnMut(&str, Use)) {
     if word.len() > TERM_BYTES_MAX {
         return emit(word, Use::Topic);
     }
-    with_stem(word, |stem| emit(stem, Use::Topic));
+    with_stem(Algorithm::English, word, |stem| emit(stem, Use::Topic));
+}
+
+/// Emits a folded word with other characters than English letters.
+fn word_of_script(word: &str, emit: &mut impl FnMut(&str, Use)) {
+    if word.is_ascii() {
+        return emit(word, Use::Topic);
+    }
+    if is_stop_word(word) {
+        return emit(word, Use::StopWord);
+    }
+    let word = without_arabic_article(word);
+    match stemmer_of_script(word).filter(|_| word.len() <= TERM_BYTES_MAX) {
+        Some(algorithm) => with_stem(algorithm, word, |stem| emit(stem, Use::Topic)),
+        None => emit(word, Use::Topic),
+    }
 }
 
 thread_local! {
-    /// Stems of recent words: text repeats itself, and stemming is the dearest step.
-    static STEMS: RefCell<(Stemmer, HashMap<String, String>)> =
-        RefCell::new((Stemmer::create(Algorithm::English), HashMap::new()));
+    /// Stems of recent words by language: text repeats itself, and stemming is the dearest step.
+    static STEMS: RefCell<Vec<(Algorithm, HashMap<String, String>)>> = const { RefCell::new(Vec::new()) };
 }
 
-fn with_stem(word: &str, use_stem: impl FnOnce(&str)) {
+/// What `use_stem` makes of the stem of a word in lower case.
+fn with_stem<T>(algorithm: Algorithm, word: &str, use_stem: impl FnOnce(&str) -> T) -> T {
     const STEMS_MAX: usize = 8_192;
-    STEMS.with_borrow_mut(|(stemmer, stems)| {
+    STEMS.with_borrow_mut(|languages| {
+        let place = languages.iter().position(|(known, _)| *known == algorithm).unwrap_or_else(|| {
+            languages.push((algorithm, HashMap::new()));
+            languages.len() - 1
+        });
+        let stems = &mut languages[place].1;
         if let Some(stem) = stems.get(word) {
             return use_stem(stem);
         }
-        let stem = stemmer.stem(word).into_owned();
-        use_stem(&stem);
+        let stem = Stemmer::create(algorithm).stem(word).into_owned();
+        let made = use_stem(&stem);
         if stems.len() >= STEMS_MAX {
             stems.clear();
         }
         stems.insert(word.to_owned(), stem);
-    });
+        made
+    })
 }
 
 /// The pairs of neighbouring characters of a run; a single character stands for itself.

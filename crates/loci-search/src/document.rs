@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use jiff::civil::Date;
 
-use crate::analysis::Counts;
 use crate::analysis::fold::{fold, fold_width, is_unspaced, is_word_character};
 use crate::analysis::units::units;
+use crate::analysis::{Counts, Language};
 use crate::dates::{self, Time, marks};
 use crate::paths;
 
@@ -135,13 +135,15 @@ pub fn marks_of_origin(path: Option<&str>, is_tool_output: bool) -> Vec<String> 
 /// The terms of a passage with what is added to them.
 fn counts(passage: &str, lead: Option<&str>, metadata: &[String], is_first: bool) -> Vec<(String, u32)> {
     let mut counts = Counts::default();
-    std::iter::once(passage).chain(lead).for_each(|text| counts.add(text));
+    // A title or a tag is too short to tell its language, which is that of the text.
+    let language = Language::other_latin(passage);
+    std::iter::once(passage).chain(lead).for_each(|text| counts.add(text, language));
     let own = counts.terms.len();
     let mut room = if is_first { usize::MAX } else { METADATA_BYTES_MAX };
     for entry in metadata {
         if let Some(left) = room.checked_sub(entry.len()) {
             room = left;
-            counts.add(entry);
+            counts.add(entry, language);
         }
     }
     if !is_first {

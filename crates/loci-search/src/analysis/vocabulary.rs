@@ -1,8 +1,10 @@
 //! The words that mean the same in every text: stop words, contractions, numbers.
 
+use super::language::is_function_word_of_script;
+
 /// English words that carry no topic. Folded, unstemmed, sorted; the contractions are those that
 /// are often written without their apostrophe.
-const STOP_WORDS: &[&str] = &[
+pub(super) const STOP_WORDS: &[&str] = &[
     "a",
     "about",
     "after",
@@ -203,9 +205,9 @@ const NUMBER_WORDS: &[(&str, &str)] = &[
     ("zero", "0"),
 ];
 
-/// Whether a folded word carries no topic.
+/// Whether a folded word carries no topic: in the Latin script in English, in another in any of its languages.
 pub(crate) fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok()
+    if word.is_ascii() { STOP_WORDS.binary_search(&word).is_ok() } else { is_function_word_of_script(word) }
 }
 
 /// The digits of a number word.

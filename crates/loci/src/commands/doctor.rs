@@ -2,6 +2,7 @@
 
 mod database;
 mod fix;
+mod languages;
 mod outside;
 mod place;
 mod salvage;

@@ -600,3 +600,28 @@ fn a_clock_that_jumped_is_told_and_trusted_at_a_persons_word() {
     assert_eq!(wrong(&place, &[]), []);
     assert_eq!(noted().unwrap().jump, None);
 }
+
+#[test]
+fn languages_that_the_model_does_not_know_are_told() {
+    let languages = |texts: &[&str]| -> Option<(String, String)> {
+        let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
+        for text in texts {
+            place.add(&[text]);
+        }
+        let (_, rows) = rows(&place, &[]);
+        let row = rows.into_iter().find(|(check, ..)| check == "languages");
+        row.map(|(_, verdict, text)| (verdict, text))
+    };
+    let german = "Die Miete ist am Ersten fällig.";
+    let russian = ["Мы живём в доме у реки.", "Ключ лежит под камнем."];
+    let english = "The rent is due on the first of the month.";
+    let (verdict, text) = languages(&[german, russian[0], russian[1], english, "ERR-4021"]).unwrap();
+    assert_eq!(verdict, "warn");
+    assert!(text.starts_with("all-minilm-l6-v2 does not know those of 75 % of 4 texts (ru 50 %, de 25 %)"), "{text}");
+    assert!(text.contains("loci model use multilingual-e5-small"), "{text}");
+    let numbered: Vec<String> = (1..=4).map(|number| format!("{english} It is rent {number}.")).collect();
+    let texts: Vec<&str> = numbered.iter().map(String::as_str).chain([german]).collect();
+    let (verdict, text) = languages(&texts).unwrap();
+    assert_eq!((verdict.as_str(), text.as_str()), ("ok", "all-minilm-l6-v2 knows those of 80 % of 5 texts"));
+    assert_eq!(languages(&["ERR-4021"]), None);
+}

@@ -10,7 +10,7 @@ use loci_core::{
 use loci_engine::{List, ModelState, NoteStatus};
 use loci_store_sqlite::{Problem, ProblemKind, SqliteStore};
 
-use super::{Finding, Verdict, place};
+use super::{Finding, Verdict, languages, place};
 use crate::damage;
 use crate::exit::{Exit, Failure};
 use crate::output::moment;
@@ -50,6 +50,7 @@ pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
         findings.push(writing(settings, parts));
     }
     findings.extend(embeddings(parts));
+    findings.extend(languages::look(parts));
     findings.extend(enrichment(parts));
     findings.push(notes(parts));
     findings.extend(place::unwritable(&parts.vault.folder).map(|why| ("notes", Verdict::Warn, why)));

@@ -1,0 +1,35 @@
+//! In which languages the caller's memories are.
+
+use std::collections::BTreeMap;
+
+use loci_core::{Caller, CollectionFilter, Page, Result};
+use loci_search::analysis::Language;
+
+use crate::Engine;
+
+/// Pages of memories that are looked at, over all that is stored.
+const PAGES: usize = 20;
+/// Memories of a page.
+const PAGE: usize = 50;
+
+impl Engine {
+    /// How many of the caller's memories are in each language, by its ISO 639-1 code: of all of them, or of 1,000 in 20
+    /// stretches over the time of their last update. Memories whose language is in doubt are left out.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn languages(&self, caller: &Caller) -> Result<BTreeMap<&'static str, usize>> {
+        let filter = self.filter(caller, CollectionFilter::Any);
+        let memories = usize::try_from(self.size()?.memories).unwrap_or(usize::MAX);
+        let step = (memories / PAGES).max(PAGE);
+        let mut counts = BTreeMap::new();
+        for offset in (0..memories).step_by(step).take(PAGES) {
+            for memory in self.store.list(&filter, Page { offset, limit: PAGE })? {
+                if let Some(language) = Language::of(&memory.content) {
+                    *counts.entry(language.code()).or_default() += 1;
+                }
+            }
+        }
+        Ok(counts)
+    }
+}
