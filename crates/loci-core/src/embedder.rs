@@ -59,6 +59,12 @@ pub trait Embedder: Send + Sync {
         CosineScale::default()
     }
 
+    /// Whether it was trained on the language with this ISO 639-1 code. Known without loading the model; of a model of
+    /// which nothing is known, yes.
+    fn knows(&self, _language: &str) -> bool {
+        true
+    }
+
     /// One unit vector for each text, in order. Texts beyond the model's input length are cut
     /// there; the engine splits long content into passages before.
     ///

@@ -69,6 +69,10 @@ impl Embedder for CachedEmbedder {
         self.embedder.cosine_scale()
     }
 
+    fn knows(&self, language: &str) -> bool {
+        self.embedder.knows(language)
+    }
+
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.embedder.embed(texts)
     }

@@ -230,6 +230,10 @@ impl Embedder for LocalModel {
         self.known.map_or_else(CosineScale::default, |known| known.cosine_scale)
     }
 
+    fn knows(&self, language: &str) -> bool {
+        self.known.is_none_or(|known| known.languages.include(language))
+    }
+
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         if texts.is_empty() {
             return Ok(Vec::new());

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use loci_core::{CosineScale, Embedder, Error, FilingOrder, ModelId, Passage, QueryVector, Result, Timestamp, Vector};
+use loci_search::analysis::Language;
 use loci_search::document;
 
 use crate::{Engine, SearchMode};
@@ -297,11 +298,13 @@ impl Engine {
         work(&*self.embedder)
     }
 
-    /// The vector of a question by the model that serves, and where the cosines of that model lie.
-    pub(crate) fn question_by_serving(&self, question: &str) -> Result<(QueryVector, CosineScale)> {
+    /// The vector of a question by the model that serves, and how that model is to be taken.
+    pub(crate) fn question_by_serving(&self, question: &str) -> Result<(QueryVector, QueryReading)> {
         self.by_serving(|embedder| {
             let values = embedder.embed_query(question)?;
-            Ok((QueryVector { model: embedder.model().clone(), values }, embedder.cosine_scale()))
+            let is_foreign = Language::of(question).is_some_and(|language| !embedder.knows(language.code()));
+            let reading = QueryReading { scale: embedder.cosine_scale(), is_foreign };
+            Ok((QueryVector { model: embedder.model().clone(), values }, reading))
         })
     }
 
@@ -363,8 +366,17 @@ pub(crate) fn vectors_by(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<
     Ok(vectors.into_iter().map(|values| QueryVector { model: model.clone(), values }).collect())
 }
 
+/// How the model that read a question is to be taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct QueryReading {
+    /// Where its cosines lie.
+    pub(crate) scale: CosineScale,
+    /// Whether the question is in a language that it does not know.
+    pub(crate) is_foreign: bool,
+}
+
 /// A cosine of a model with that scale, on the scale of the bundled model.
-fn comparable(scale: CosineScale, cosine: f32) -> f32 {
+pub(crate) fn comparable(scale: CosineScale, cosine: f32) -> f32 {
     if scale == CosineScale::BUNDLED {
         return cosine;
     }

@@ -4,7 +4,7 @@
 //! **Words and meaning.** Both scores are normalised over the query's candidates and summed with
 //! weights: on dialogue this finds more than reciprocal rank fusion, which throws the distances
 //! between scores away (`docs/retrieval.md`). Both begin at 0. Plain min-max would call the best
-//! candidate perfect however poor it is, so cosines are scaled to `strong_cosine` where none reaches it.
+//! candidate perfect however poor it is, so cosines are scaled to [`STRONG_COSINE`] where none reaches it.
 //!
 //! **The weight is the query's.** The weight of the words is a logistic function of a few [`Evidence`]s of how much
 //! either side has understood of the query; that of the meaning is the rest. Its coefficients are fitted to the
@@ -30,6 +30,10 @@ const SHORT_TERMS: usize = 2;
 const ABSENT_NEIGHBOUR: f64 = 0.75;
 /// How far each of the two lists whose ranks are fused leans from the weights of the query to its own side.
 const LEAN: f64 = 0.3;
+/// The cosine to the nearest of many unrelated texts.
+pub const WEAK_COSINE: f64 = 0.15;
+/// The cosine to a text that says nearly the same.
+pub const STRONG_COSINE: f64 = 0.5;
 /// BM25's `k1 + 1`: what a term that occurs ever so often scores, next to one that occurs once in a
 /// text of mean length.
 const SATURATION: f32 = 1.9;
@@ -40,18 +44,17 @@ pub struct Evidence {
     /// The share of the query that the best by words covers: its BM25 beside that of a passage of mean length which
     /// holds every term once. Terms count by their rarity.
     pub coverage: f64,
-    /// How far the best by words stands out from the tenth, as a share of its BM25.
+    /// How much more of the query the best by words covers than the tenth: a stray word that few texts have sets its text
+    /// apart, and says little of the query.
     pub words_margin: f64,
-    /// The cosine of the best by words beside the highest: a text that shares a stray word is far from the query.
-    pub agreement: f64,
-    /// Where the highest cosine lies between `weak_cosine` and `strong_cosine`.
-    pub strength: f64,
-    /// How far the highest cosine stands out from the tenth, or from `weak_cosine` if that is more, in parts of the way
-    /// from `weak_cosine` to `strong_cosine`.
+    /// How far the highest cosine stands out from the tenth, or from [`WEAK_COSINE`] if that is more, in parts of the way
+    /// from there to [`STRONG_COSINE`].
     pub meaning_margin: f64,
     /// The share of the query's information that no single text holds, for a query of one or two terms, else 0: a stray
     /// word covers much of it.
     pub brevity: f64,
+    /// 1 where the model does not know the language of the query, else 0.
+    pub foreign: f64,
 }
 
 impl Evidence {
@@ -63,23 +66,15 @@ impl Evidence {
         };
         let (bm25, bm25_behind) = descending(query.candidates.iter().map(|scores| scores.bm25).collect());
         let (cosine, cosine_behind) = descending(query.candidates.iter().filter_map(|scores| scores.cosine).collect());
-        let best_by_words = query.candidates.iter().max_by(|left, right| {
-            left.bm25
-                .total_cmp(&right.bm25)
-                .then_with(|| left.cosine.unwrap_or(0.0).total_cmp(&right.cosine.unwrap_or(0.0)))
-        });
-        // Nothing is known against a text that no model has read yet.
-        let its_cosine = best_by_words.and_then(|scores| scores.cosine).map_or(cosine, f64::from);
-        let range = query.strong_cosine - query.weak_cosine;
+        let range = STRONG_COSINE - WEAK_COSINE;
         let matched = query.candidates.iter().map(|scores| scores.matched).fold(0.0, f32::max);
         let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
         Evidence {
             coverage: share(bm25 * f64::from(SATURATION), f64::from(query.bm25_bound)),
-            words_margin: share(bm25 - bm25_behind, bm25),
-            agreement: share(its_cosine, cosine),
-            strength: share(cosine - query.weak_cosine, range),
-            meaning_margin: share(cosine - cosine_behind.max(query.weak_cosine), range),
+            words_margin: share((bm25 - bm25_behind) * f64::from(SATURATION), f64::from(query.bm25_bound)),
+            meaning_margin: share(cosine - cosine_behind.max(WEAK_COSINE), range),
             brevity: if query.terms <= SHORT_TERMS { (1.0 - f64::from(matched)).max(0.0) } else { 0.0 },
+            foreign: f64::from(u8::from(query.is_foreign)),
         }
     }
 }
@@ -94,14 +89,12 @@ pub struct WordsWeight {
     pub coverage: f64,
     /// Of [`Evidence::words_margin`], at least 0.
     pub words_margin: f64,
-    /// Of [`Evidence::agreement`], at least 0.
-    pub agreement: f64,
-    /// Of [`Evidence::strength`], at most 0.
-    pub strength: f64,
     /// Of [`Evidence::meaning_margin`], at most 0.
     pub meaning_margin: f64,
     /// Of [`Evidence::brevity`], at most 0.
     pub brevity: f64,
+    /// Of [`Evidence::foreign`], at least 0.
+    pub foreign: f64,
 }
 
 impl WordsWeight {
@@ -109,10 +102,9 @@ impl WordsWeight {
         let sum = self.bias
             + self.coverage * evidence.coverage
             + self.words_margin * evidence.words_margin
-            + self.agreement * evidence.agreement
-            + self.strength * evidence.strength
             + self.meaning_margin * evidence.meaning_margin
-            + self.brevity * evidence.brevity;
+            + self.brevity * evidence.brevity
+            + self.foreign * evidence.foreign;
         1.0 / (1.0 + (-sum).exp())
     }
 }
@@ -167,26 +159,25 @@ impl Default for Weights {
     fn default() -> Self {
         Weights {
             words_weight: WordsWeight {
-                bias: -4.0,
-                coverage: 4.0,
+                bias: -1.7,
+                coverage: 1.6,
                 words_margin: 3.0,
-                agreement: 2.0,
-                strength: -1.0,
-                meaning_margin: -4.0,
-                brevity: -3.375,
+                meaning_margin: -3.0,
+                brevity: -2.0,
+                foreign: 3.5,
             },
             fixed_words_weight: None,
-            contrast: 1.5,
-            matched: 0.7031,
+            contrast: 1.3,
+            matched: 0.7,
             meaning_contrast: 1.2,
             phase_floor: 0.23,
             phase_words: 3.5,
-            near_neighbour: 0.45,
-            far_neighbour: 0.12,
-            neighbours_meaning: 0.35,
+            near_neighbour: 0.49,
+            far_neighbour: 0.2,
+            neighbours_meaning: 0.32,
             thread: 0.65,
             thread_members: 50.0,
-            thread_follows: 0.4,
+            thread_follows: 0.7,
             tool_output: 0.4,
             speaker: 0.1,
             date: 0.3,
@@ -247,7 +238,8 @@ pub struct Scores {
     pub bm25: f32,
     /// The share of the query's information that its words hold, 0 to 1.
     pub matched: f32,
-    /// Cosine, if there is a vector to compare.
+    /// Cosine, if there is a vector to compare: on the scale of the model that the weights were fitted with, from
+    /// [`WEAK_COSINE`] to [`STRONG_COSINE`].
     pub cosine: Option<f32>,
     /// Its thread (an index of `threads`) and its position in it.
     pub place: Option<(usize, u64)>,
@@ -314,10 +306,8 @@ pub struct Input<'a> {
     pub bm25_bound: f32,
     /// How many terms the query has.
     pub terms: usize,
-    /// A cosine that the model gives to the nearest of many unrelated texts.
-    pub weak_cosine: f64,
-    /// A cosine that it gives to texts that say nearly the same.
-    pub strong_cosine: f64,
+    /// Whether it is in a language that the model does not know.
+    pub is_foreign: bool,
 }
 
 /// The relevance of each candidate. The candidate that comes after `depth` better ones
@@ -406,7 +396,7 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
         let matched = if matched_by_best > 0.0 { f64::from(scores.matched / matched_by_best).min(1.0) } else { 1.0 };
         f64::from(scores.bm25 / bm25_max).powf(weights.contrast) * matched.powf(weights.matched)
     };
-    let cosine_top = cosines.iter().copied().fold(query.strong_cosine, f64::max);
+    let cosine_top = cosines.iter().copied().fold(STRONG_COSINE, f64::max);
     let meaning = |cosine: f32| {
         let share = f64::from(cosine) / cosine_top.max(f64::MIN_POSITIVE);
         share.clamp(0.0, 1.0).powf(weights.meaning_contrast)
@@ -486,8 +476,7 @@ mod tests {
 
     fn fused(candidates: &[Scores], threads: &[f32], bm25_bound: f32, weights: &Weights, depth: usize) -> Vec<Fused> {
         let threads: Vec<Thread> = threads.iter().map(|&bm25| Thread { bm25, members: 4 }).collect();
-        let query =
-            Input { candidates, threads: &threads, bm25_bound, terms: 3, weak_cosine: 0.15, strong_cosine: 0.5 };
+        let query = Input { candidates, threads: &threads, bm25_bound, terms: 3, is_foreign: false };
         fuse(&query, weights, depth)
     }
 
@@ -548,6 +537,18 @@ mod tests {
         // An identifier beside a text that is a little nearer.
         let identifier = relevance(&[scores(6.0, 0.2), scores(0.0, 0.3)], 11.0);
         assert!(identifier[0] > identifier[1], "{identifier:?}");
+    }
+
+    #[test]
+    fn words_decide_where_the_model_does_not_know_the_language() {
+        // Half of the query's words beside a text that an English model takes for near.
+        let candidates = [Scores { matched: 0.6, ..scores(4.0, 0.35) }, scores(0.0, 0.6)];
+        let first = |is_foreign| {
+            let query = Input { candidates: &candidates, threads: &[], bm25_bound: 14.0, terms: 5, is_foreign };
+            let found = fuse(&query, &Weights::default(), usize::MAX);
+            usize::from(found[1].relevance > found[0].relevance)
+        };
+        assert_eq!((first(true), first(false)), (0, 1));
     }
 
     #[test]
@@ -631,14 +632,8 @@ mod tests {
             let silent = Scores { place: Some((0, 0)), ..scores(0.0, cosine) };
             let threads = [Thread { bm25: 9.0, members }, Thread { bm25: 0.0, members: 1 }];
             let candidates = [answer, stray, silent];
-            let query = Input {
-                candidates: &candidates,
-                threads: &threads,
-                bm25_bound: 22.0,
-                terms: 5,
-                weak_cosine: 0.15,
-                strong_cosine: 0.5,
-            };
+            let query =
+                Input { candidates: &candidates, threads: &threads, bm25_bound: 22.0, terms: 5, is_foreign: false };
             let found = fuse(&query, &Weights::default(), usize::MAX);
             assert!(found[1..].iter().all(|other| other.relevance < found[0].relevance), "{members}: {found:?}");
         }
@@ -649,14 +644,8 @@ mod tests {
         let candidates = [0, 1].map(|thread| Scores { place: Some((thread, 0)), matched: 0.5, ..scores(2.0, 0.3) });
         let context = |members: usize| {
             let threads = [Thread { bm25: 4.0, members }, Thread { bm25: 0.0, members: 1 }];
-            let query = Input {
-                candidates: &candidates,
-                threads: &threads,
-                bm25_bound: 8.0,
-                terms: 3,
-                weak_cosine: 0.15,
-                strong_cosine: 0.5,
-            };
+            let query =
+                Input { candidates: &candidates, threads: &threads, bm25_bound: 8.0, terms: 3, is_foreign: false };
             let fused = fuse(&query, &Weights::default(), usize::MAX);
             fused[0].context - fused[1].context
         };
@@ -677,8 +666,7 @@ mod tests {
                 threads: &[],
                 bm25_bound: 18.0,
                 terms,
-                weak_cosine: 0.15,
-                strong_cosine: 0.5,
+                is_foreign: false,
             };
             let found = fuse(&query, &Weights::default(), usize::MAX);
             for (left, one) in candidates.iter().zip(&found) {

@@ -444,6 +444,10 @@ impl Embedder for FolderModel {
         self.opened().map_or_else(|_| CosineScale::default(), LocalModel::cosine_scale)
     }
 
+    fn knows(&self, language: &str) -> bool {
+        self.opened().map_or(true, |model| model.knows(language))
+    }
+
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.opened()?.embed(texts)
     }

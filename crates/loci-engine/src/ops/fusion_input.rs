@@ -9,6 +9,7 @@ use loci_search::fusion::{self, Fits, Input, Scores, fuse};
 use loci_search::query::Query;
 
 use crate::Weights;
+use crate::models::{QueryReading, comparable};
 
 /// The marks that the ranking asks for beside the topic of a query: marks of the index, by what they mean.
 #[derive(Default)]
@@ -54,8 +55,8 @@ pub struct FusionInput {
     pub bm25_bound: f32,
     /// As in [`fusion::Input`].
     pub terms: usize,
-    /// How the cosines are to be read.
-    pub cosines: CosineScale,
+    /// As in [`fusion::Input`].
+    pub is_foreign: bool,
 }
 
 impl FusionInput {
@@ -65,8 +66,7 @@ impl FusionInput {
             threads: &self.threads,
             bm25_bound: self.bm25_bound,
             terms: self.terms,
-            weak_cosine: f64::from(self.cosines.unrelated),
-            strong_cosine: f64::from(self.cosines.same),
+            is_foreign: self.is_foreign,
         }
     }
 
@@ -86,27 +86,27 @@ impl FusionInput {
     }
 }
 
-/// The scores of the candidates of a question, whose cosines are to be read on this scale.
-pub(super) fn input(candidates: &Candidates, query: &Query, marks: &Marks, scale: CosineScale) -> FusionInput {
+/// The scores of the candidates of a question.
+pub(super) fn input(candidates: &Candidates, query: &Query, marks: &Marks, reading: QueryReading) -> FusionInput {
     let thread = |thread: &ThreadScore| fusion::Thread { bm25: thread.bm25, members: thread.members };
     FusionInput {
         ids: Vec::new(),
-        scores: candidates.hits.iter().map(|hit| scores(hit, query, marks)).collect(),
+        scores: candidates.hits.iter().map(|hit| scores(hit, query, marks, reading.scale)).collect(),
         identifiers: Vec::new(),
         threads: candidates.threads.iter().map(thread).collect(),
         bm25_bound: candidates.bm25_bound,
         terms: query.terms.len(),
-        cosines: scale,
+        is_foreign: reading.is_foreign,
     }
 }
 
 /// A candidate as the fusion sees it.
-fn scores(hit: &Candidate, query: &Query, marks: &Marks) -> Scores {
+fn scores(hit: &Candidate, query: &Query, marks: &Marks, scale: CosineScale) -> Scores {
     let stored_on = dates::day(hit.created_at.microseconds());
     Scores {
         bm25: hit.bm25,
         matched: hit.matched,
-        cosine: hit.cosine,
+        cosine: hit.cosine.map(|cosine| comparable(scale, cosine)),
         place: hit.place_in_thread.map(|place| (place.thread, place.position)),
         is_tool_output: hit.marks & marks.tool_output != 0,
         signals: Fits {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::vec;
 
 use loci_core::{
-    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, CosineScale, Filter, Forgotten, Memory,
-    MemoryId, QueryVector, Result, Superseded, Tier, Timestamp,
+    Access, Caller, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, Memory, MemoryId,
+    QueryVector, Result, Superseded, Tier, Timestamp,
 };
 use loci_search::dates;
 use loci_search::fusion::{Fused, fuse, reciprocal_rank};
@@ -16,6 +16,7 @@ use loci_search::paths::NamedPath;
 use loci_search::query::Query;
 use loci_search::query::identifiers::Identifier;
 
+use crate::models::QueryReading;
 use crate::ops::fusion_input::{FusionInput, Marks, input};
 use crate::ops::repeats;
 use crate::{Engine, FusionWeights, SearchMode, check};
@@ -284,7 +285,7 @@ impl Engine {
         filter.forgotten = paging.map_or(filter.forgotten, |paging| paging.forgotten);
 
         let ready_by = self.begin_search();
-        let (vector, scale, problem) = self.query_vector(request.query)?;
+        let (vector, reading, problem) = self.query_vector(request.query)?;
         self.await_search(ready_by)?;
         let mut notices: Vec<String> = problem.into_iter().collect();
         let query = Query::parse(request.query, dates::day(filter.live_at.microseconds()));
@@ -332,7 +333,7 @@ impl Engine {
             if request.counts_access { self.accesses(caller, &candidates.hits, &unwritten)? } else { Vec::new() };
         // A scale that begins at the last candidate would be another one on every page.
         let depth = if paging.is_some() { usize::MAX } else { wanted };
-        let fused = self.fused(&candidates, &query, &marks, scale, depth);
+        let fused = self.fused(&candidates, &query, &marks, reading, depth);
         let held = |candidate: &Candidate| identified.get(&candidate.id).copied().unwrap_or(0);
         let mut ranked = ranked(&candidates.hits, &fused, &accesses, &held, filter.live_at, request.ranking);
         ranked.retain(|(_, _, candidate)| holders.as_ref().is_none_or(|held| held.contains_key(&candidate.id)));
@@ -471,7 +472,7 @@ impl Engine {
         candidates: &Candidates,
         query: &Query,
         marks: &Marks,
-        scale: CosineScale,
+        reading: QueryReading,
         depth: usize,
     ) -> Vec<Fused> {
         if self.search_mode == SearchMode::Vector {
@@ -479,7 +480,7 @@ impl Engine {
             let of = |meaning| Fused { meaning, meaning_in_context: meaning, relevance: meaning, ..Fused::default() };
             return candidates.hits.iter().map(meaning).map(of).collect();
         }
-        let input = input(candidates, query, marks, scale);
+        let input = input(candidates, query, marks, reading);
         fuse(&input.of(), &self.weights, depth)
     }
 
@@ -490,7 +491,7 @@ impl Engine {
     pub fn fusion_input(&self, caller: &Caller, request: &Recall<'_>) -> Result<FusionInput> {
         check::query("query", request.query)?;
         let filter = self.recall_filter(caller, request)?;
-        let (vector, scale, _) = self.query_vector(request.query)?;
+        let (vector, reading, _) = self.query_vector(request.query)?;
         let query = Query::parse(request.query, dates::day(filter.live_at.microseconds()));
         let marks = Marks::of(&query);
         let wanted = candidates_for(request.limit);
@@ -499,7 +500,7 @@ impl Engine {
         let pool = Pool { filter: &filter, limit: request.limit, paging: None, find: &find };
         let identified = self.identified(&pool, &query, &mut candidates)?;
         let held = |hit: &Candidate| identified.get(&hit.id).copied().unwrap_or(0);
-        let mut input = input(&candidates, &query, &marks, scale);
+        let mut input = input(&candidates, &query, &marks, reading);
         input.identifiers = candidates.hits.iter().map(held).collect();
         input.ids = candidates.hits.into_iter().map(|hit| hit.id).collect();
         Ok(input)
@@ -529,17 +530,17 @@ impl Engine {
         Ok(written.into_iter().zip(unwritten).map(|(written, unwritten)| written + unwritten).collect())
     }
 
-    /// The query's vector and where the cosines of its model lie; none, with the reason, if the search has to do without.
-    fn query_vector(&self, query: &str) -> Result<(Option<QueryVector>, CosineScale, Option<String>)> {
+    /// The query's vector and how its model is to be taken; none, with the reason, if the search has to do without.
+    fn query_vector(&self, query: &str) -> Result<(Option<QueryVector>, QueryReading, Option<String>)> {
         if self.search_mode == SearchMode::Words {
-            return Ok((None, CosineScale::default(), None));
+            return Ok((None, QueryReading::default(), None));
         }
         match self.question_by_serving(query) {
-            Ok((vector, scale)) => Ok((Some(vector), scale, None)),
+            Ok((vector, reading)) => Ok((Some(vector), reading, None)),
             Err(error) if self.search_mode == SearchMode::Vector => Err(error),
             Err(error) => {
                 tracing::warn!(%error, "searching by words alone");
-                Ok((None, CosineScale::default(), Some(format!("searched by words alone: {}", error.message))))
+                Ok((None, QueryReading::default(), Some(format!("searched by words alone: {}", error.message))))
             }
         }
     }

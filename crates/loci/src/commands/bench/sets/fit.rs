@@ -134,14 +134,13 @@ struct Number {
     range: (f64, f64),
 }
 
-const NUMBERS: [Number; 16] = [
+const NUMBERS: [Number; 15] = [
     Number { name: "bias", of: |weights| &mut weights.words_weight.bias, range: (-6.0, 4.0) },
     Number { name: "coverage", of: |weights| &mut weights.words_weight.coverage, range: (0.0, 12.0) },
     Number { name: "words_margin", of: |weights| &mut weights.words_weight.words_margin, range: (0.0, 8.0) },
-    Number { name: "agreement", of: |weights| &mut weights.words_weight.agreement, range: (0.0, 8.0) },
-    Number { name: "strength", of: |weights| &mut weights.words_weight.strength, range: (-6.0, 0.0) },
     Number { name: "meaning_margin", of: |weights| &mut weights.words_weight.meaning_margin, range: (-8.0, 0.0) },
     Number { name: "brevity", of: |weights| &mut weights.words_weight.brevity, range: (-4.0, 0.0) },
+    Number { name: "foreign", of: |weights| &mut weights.words_weight.foreign, range: (0.0, 4.0) },
     Number { name: "contrast", of: |weights| &mut weights.contrast, range: (0.6, 2.5) },
     Number { name: "matched", of: |weights| &mut weights.matched, range: (0.0, 1.5) },
     Number { name: "meaning_contrast", of: |weights| &mut weights.meaning_contrast, range: (0.6, 4.0) },
